@@ -302,9 +302,13 @@ func importSchema(
 		o.Existing = append(o.Existing, t.Name)
 	}
 	if o.Kind, o.Connection = conn.Kind, conn.Name; o.Writes && sql.ReadOnly(conn.Config) {
+		at := ""
+		if dir != "." {
+			at = " -C " + dir
+		}
 		return nil, misusef("connection %q has mode = \"ro\", so --writes is not possible with it. Add a second "+
 			"connection, best with a role that may write only what agents may change, and import with it:\n\n%s\n"+
-			"hatchel import schema %s_write --writes", conn.Name, writingConnection(folder, conn), conn.Name)
+			"hatchel import schema %s_write%s --writes", conn.Name, writingConnection(folder, conn), conn.Name, at)
 	}
 	handle, closeAll, err := directory.OpenDatabase(cmd.Context(), conn, folder.dir, release())
 	if err != nil {

@@ -426,7 +426,7 @@ connection "sqlite" "other" { file = "db.sqlite" }
 		t.Errorf("the toolsets are\n%s", out)
 	}
 	out, err := d.tryRun(t, "import", "schema", "db", "-C", d.dir, "--writes")
-	if err == nil || !strings.Contains(out, "connection \"sqlite\" \"db_write\" {\n  file = \"db.sqlite\"\n") || !strings.Contains(out, "hatchel import schema db_write --writes") {
+	if err == nil || !strings.Contains(out, "connection \"sqlite\" \"db_write\" {\n  file = \"db.sqlite\"\n") || !strings.Contains(out, "hatchel import schema db_write -C "+d.dir+" --writes") {
 		t.Errorf("writes with a connection that only reads: %s", out)
 	}
 }

@@ -153,7 +153,11 @@ func usageText(cmd *cobra.Command, err error) string {
 	if m := unknownCommand.FindStringSubmatch(err.Error()); m != nil {
 		switch word, err := strconv.Unquote(m[1]); {
 		case err == nil && !cmd.HasSubCommands():
-			return fmt.Sprintf("%s takes no arguments, and %q is one", cmd.CommandPath(), word)
+			note := ""
+			if cmd.Flags().Lookup("server") != nil && strings.Contains(word, "://") {
+				note = ": write --server " + word
+			}
+			return fmt.Sprintf("%s takes no arguments, and %q is one%s", cmd.CommandPath(), word, note)
 		case err == nil:
 			return fmt.Sprintf("%s has no command %q%s", cmd.CommandPath(), word, similarCommand(cmd, word))
 		}
@@ -251,7 +255,7 @@ func similarFlag(cmd *cobra.Command, name string) string {
 		switch {
 		case strings.HasPrefix(word, "--") && cmd.Flags().Lookup(word[2:]) != nil,
 			strings.HasPrefix(word, "-") && len(word) == 2 && cmd.Flags().ShorthandLookup(word[1:]) != nil:
-			return ". Use " + other
+			return ". Use " + withPort(other, name)
 		}
 	}
 	if near := spelling.Nearest(name, flagNames(cmd)); near != "" && len(name) > 1 {
@@ -268,6 +272,23 @@ func similarFlag(cmd *cobra.Command, name string) string {
 		return ", but of " + strings.Join(commands, ", ")
 	}
 	return ""
+}
+
+// withPort returns an example of an address with the port that the command line gives to a flag, if it is a port.
+func withPort(example, flag string) string {
+	for i, arg := range os.Args {
+		name, value, joined := strings.Cut(arg, "=")
+		if !joined && i+1 < len(os.Args) {
+			value = os.Args[i+1]
+		}
+		if name != "-"+flag && name != "--"+flag {
+			continue
+		}
+		if _, err := strconv.ParseUint(value, 10, 16); err == nil {
+			return strings.Replace(example, "8080", value, 1)
+		}
+	}
+	return example
 }
 
 // flagNames returns the names of the flags of a command.

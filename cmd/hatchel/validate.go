@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -10,6 +12,7 @@ import (
 	"hatchel/cmd/hatchel/exit"
 	"hatchel/cmd/hatchel/findings"
 	"hatchel/runtime/server"
+	"hatchel/runtime/source"
 )
 
 // validateFlags are the flags of validate.
@@ -69,6 +72,9 @@ func (f *validateFlags) run(cmd *cobra.Command, path string) error {
 		return err
 	}
 	r := findings.ValidateReport{Folder: path, Version: release()}
+	if _, err := os.Stat(filepath.Join(folder.dir, source.IgnoreFile)); err == nil {
+		r.IgnoreFile = source.IgnoreFile
+	}
 	if g := folder.generation; g != nil {
 		defer g.Close()
 		r.Tools, r.Prompts, r.Resources = len(g.Config.Tools), len(g.Config.Prompts), len(g.Config.Resources)

@@ -26,6 +26,7 @@ type Held struct {
 	Changes  []surface.Change `json:"changes"` // the differences to the lock that wait; none with a Problem
 
 	earlier bool // the lock has an earlier version
+	empty   bool // the configuration offers nothing any more
 }
 
 // Release says which lock has released a load that waited.
@@ -86,7 +87,11 @@ func (c *Checker) Decide(fsys fs.FS, served, cfg *hcl.Config) Decision {
 	if !isNew {
 		held.Since = before.Since
 	}
-	return Decision{held, isNew, held.report(diag.Error, "Reload held", reloadHeld)}
+	todo := reloadHeld
+	if held.empty {
+		todo = reloadEmpty
+	}
+	return Decision{held, isNew, held.report(diag.Error, "Reload held", todo)}
 }
 
 // Release says which lock has released the load that is served; nil if none waited, or its files have changed instead.
@@ -126,7 +131,8 @@ func checkEmpty(fsys fs.FS, served, cfg *hcl.Config) *Held {
 	if was == 0 || is > 0 {
 		return nil
 	}
-	held := &Held{Class: surface.Breaking.String(), Since: time.Now(), Revision: cfg.ID, Changes: []surface.Change{}}
+	held := &Held{Class: surface.Breaking.String(), Since: time.Now(), Revision: cfg.ID, Changes: []surface.Change{},
+		empty: true}
 	if text, err := readLock(fsys); err == nil {
 		held.Lock = digestOf(text)
 		if lock, err := parseLock(text); err == nil && len(lock.Tools) == 0 &&
@@ -205,6 +211,8 @@ const (
 		"has approved them."
 	reloadHeld = "The previous configuration stays. Review the differences with hatchel diff, and approve them with " +
 		"hatchel lock."
+	reloadEmpty = "The previous configuration stays. Put the files back, or, if that is what you want, release the " +
+		"reload with hatchel lock."
 )
 
 // Differences returns what a reload means for callers, the most serious differences first.

@@ -87,7 +87,11 @@ func locate(folder Folder, file string, unit server.StateFile) (Place, error) {
 		return place, exit.Failf("%s does not exist, and %s, which may be the state of the service, cannot be "+
 			"read: %s. Run the command as root, or use --server URL", path, place.Other.Path, exit.Reason(place.Other.Err))
 	}
-	return place, exit.Failf("%s cannot be read: it does not exist. A server creates it with the first approval. The "+
+	if len(folder.Config.Sources) == 0 && file == "" {
+		return place, exit.Failf("%s has no .hcl files, and no state: name the directory of the configuration, or the "+
+			"state with --state FILE", folder.Name)
+	}
+	return place, exit.Failf("%s cannot be read: it does not exist. A server creates it when it first needs it. The "+
 		"state of a server with --state FILE is read with the same flag, and approvals of a server elsewhere are "+
 		"decided with --server URL", path)
 }

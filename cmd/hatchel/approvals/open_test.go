@@ -44,7 +44,10 @@ func TestTheStateOfTheUnitIsFoundAndTwoStatesAreNamed(t *testing.T) {
 			t.Errorf("%s: %s (%s)", what, text, place.Warning())
 		}
 	}
-	check("none", "", own+" cannot be read: it does not exist. A server creates it", "")
+	check("no configuration", "", "tools has no .hcl files, and no state: name the directory of the configuration", "")
+	check("a named one that is missing", unit+"x", unit+"x cannot be read: it does not exist", "")
+	folder.Config.Sources = map[string][]byte{"tools.hcl": nil}
+	check("none", "", own+" cannot be read: it does not exist. A server creates it when it first needs it", "")
 	touch(unit, 3*time.Hour)
 	check("that of the unit", "", "the state "+unit+", last served 3h0m", "")
 	touch(own, 2*time.Minute)

@@ -117,7 +117,10 @@ func relativeTime(t, now time.Time) string {
 	if d.Abs() >= time.Hour {
 		d = d.Truncate(time.Minute)
 	}
-	if d < 0 {
+	switch {
+	case d == 0 && t.Before(now):
+		return "just now"
+	case d < 0:
 		return d.Abs().String() + " ago"
 	}
 	return "in " + d.String()

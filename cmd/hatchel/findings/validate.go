@@ -21,9 +21,10 @@ type ValidateReport struct {
 	Warnings         int              `json:"warnings"`
 	Diagnostics      diag.Diagnostics `json:"diagnostics"`
 
-	Folder  string            `json:"-"` // as a person has named it
-	Version string            `json:"-"` // of the program
-	Sources map[string][]byte `json:"-"`
+	Folder     string            `json:"-"` // as a person has named it
+	IgnoreFile string            `json:"-"` // the name of its file of ignored files; empty if it has none
+	Version    string            `json:"-"` // of the program
+	Sources    map[string][]byte `json:"-"`
 }
 
 // Write writes the report in a format: text, json, github or sarif.
@@ -53,7 +54,11 @@ func (r *ValidateReport) writeText(out io.Writer) error {
 		fmt.Fprintln(out)
 	}
 	if len(r.Sources) == 0 {
-		fmt.Fprintf(out, "%s: no .hcl files found\n", name)
+		note := ""
+		if r.IgnoreFile != "" {
+			note = ", except for those that " + r.IgnoreFile + " may exclude"
+		}
+		fmt.Fprintf(out, "%s: no .hcl files found%s\n", name, note)
 		return nil
 	}
 	count := console.CountCapabilities(r.Tools, r.Prompts, r.Resources)

@@ -97,6 +97,7 @@ func (s *Server) dropFolders() {
 			f.timer.Stop()
 			f.publish(nil)
 			delete(s.folders, dir)
+			f.endWaiting()
 		}
 	}
 }
@@ -166,6 +167,24 @@ func (f *folder) whenLoaded(do func()) {
 	if !f.loading {
 		f.start()
 	}
+}
+
+// endWaiting calls what waits for a load.
+func (f *folder) endWaiting() {
+	waiting := f.waiting
+	f.waiting = nil
+	for _, do := range waiting {
+		do()
+	}
+}
+
+// whenFirstLoaded calls do when the folder of a document has been loaded, which may be of an older text.
+func (s *Server) whenFirstLoaded(uri string, do func()) {
+	if d := s.documents[uri]; d != nil && d.folder != nil && d.folder.loaded < 0 {
+		d.folder.whenLoaded(do)
+		return
+	}
+	do()
 }
 
 // openDocuments returns the open documents of the folder, by name.

@@ -95,9 +95,5 @@ func (f *folder) finish(r result) {
 		}
 		f.publish(p)
 	}
-	waiting := f.waiting
-	f.waiting = nil
-	for _, do := range waiting {
-		do()
-	}
+	f.endWaiting()
 }

@@ -91,8 +91,9 @@ type documentRequest[P any] interface {
 	documentURI() string
 }
 
-// onText is the handler of a request that needs only the text of a document: it is answered at once. The result is
-// null for a document that is not open or not part of a configuration.
+// onText is the handler of a request that needs only the text of a document: it is answered at once, or, as one that
+// an editor sends with the first document, after the first load of its folder. The result is null for a document that is
+// not open or not part of a configuration.
 func onText[P, R any, Q documentRequest[P]](do func(v *view, p *P) (R, *responseError)) handler {
 	return onDocument[P, R, Q](do, func(v *view, answer func()) { answer() })
 }
@@ -125,15 +126,17 @@ func onDocument[P, R any, Q documentRequest[P]](do func(v *view, p *P) (R, *resp
 		if !decodeParams(s, m, p) {
 			return
 		}
-		v := s.view(Q(p).documentURI())
-		if v == nil || s.isCancelled(m.ID) {
-			s.respond(m.ID, nil, nil)
-			return
-		}
-		run(v, func() {
-			s.safely(m, func() {
-				result, err := do(v, p)
-				s.respond(m.ID, result, err)
+		s.whenFirstLoaded(Q(p).documentURI(), func() {
+			v := s.view(Q(p).documentURI())
+			if v == nil || s.isCancelled(m.ID) {
+				s.respond(m.ID, nil, nil)
+				return
+			}
+			run(v, func() {
+				s.safely(m, func() {
+					result, err := do(v, p)
+					s.respond(m.ID, result, err)
+				})
 			})
 		})
 	}

@@ -158,12 +158,15 @@ func (s *Server) Read(ctx context.Context, uri string) ([]byte, error) {
 }
 
 func (s *Server) showProgress(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
-	text := fmt.Sprintf("%g", r.Params.Progress)
-	if r.Params.Total > 0 {
-		text += fmt.Sprintf("/%g", r.Params.Total)
-	}
-	if r.Params.Message != "" {
-		text += " " + r.Params.Message
+	text := r.Params.Message
+	if r.Params.Total > 0 || text == "" { // a number without a total says less than a message
+		text = fmt.Sprintf("%g", r.Params.Progress)
+		if r.Params.Total > 0 {
+			text += fmt.Sprintf("/%g", r.Params.Total)
+		}
+		if r.Params.Message != "" {
+			text += " " + r.Params.Message
+		}
 	}
 	s.note("progress: " + text)
 }

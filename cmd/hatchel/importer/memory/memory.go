@@ -100,7 +100,14 @@ func (m Memory) Find(dir, source, from string) (*importer.Earlier, error) {
 	case len(all) == 0:
 		return nil, UnclearError("no import of the kind " + m.Kind + " to update: name what to import")
 	case len(all) > 1:
-		return nil, UnclearError("several imports, so name what to import: " + strings.Join(names, ", "))
+		note := ""
+		switch m.Kind {
+		case OpenAPI.Kind:
+			note = ", as in hatchel import openapi --update --name " + strings.TrimPrefix(all[0].Source, m.Kind+" ")
+		case Schema.Kind:
+			note = ", as in hatchel import schema --update " + all[0].From
+		}
+		return nil, UnclearError("several imports, so name what to import: " + strings.Join(names, ", ") + note)
 	}
 	return &all[0], nil
 }
