@@ -29,7 +29,7 @@ func (s *source) step(step *hcl.Step, block operationBlock, name string) *Step {
 	}
 	inner := block.nested[backend.Range]
 	own := *s
-	own.types = map[string]any{}
+	own.types, own.inline = map[string]any{}, backend.Kind == "http"
 	if lister, ok := backend.Config.(hcl.EffectLister); ok {
 		own.layouts = layoutsOf(lister.Effects(backend.Connection), backend.SourceOf)
 	}

@@ -2,6 +2,7 @@ package surface
 
 import (
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,8 +44,8 @@ func (s *source) valueForm(e hclsyntax.Expression) string {
 	text, known := s.cache.forms[e]
 	s.cache.mu.Unlock()
 	if !known {
-		alone := *s // no variable of a loop around the reader is one of the value
-		alone.loop, alone.depth = nil, 0
+		alone := *s // no variable of a loop around the reader is one of the value, which others read, too
+		alone.loop, alone.depth, alone.inline = nil, 0, false
 		text = clip(alone.form(e), maxForm) // a local may be read by many others
 		s.cache.mu.Lock()
 		s.cache.forms[e] = text
@@ -321,6 +322,19 @@ type templatePart struct {
 	text   string
 }
 
+// plainWord matches a text that is the same in every part of a request: in the address nothing of it is escaped.
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+
+// constantWord returns the text of a part of a template of a request that is a constant word, such as a local: it is
+// the same as the word in the text around it. It is not so in a statement of SQL, which binds it, and in a script.
+func (s *source) constantWord(part hclsyntax.Expression) (text string, ok bool) {
+	if !s.inline {
+		return "", false
+	}
+	text, ok = constantText(s.follow(part))
+	return text, ok && plainWord.MatchString(text)
+}
+
 func (s *source) templateParts(parts []hclsyntax.Expression) (out []templatePart) {
 	value := func(text string) { out = append(out, templatePart{text: text}) }
 	branch := func(e hclsyntax.Expression) { out = append(out, s.branchParts(e)...) }
@@ -359,6 +373,10 @@ func (s *source) templateParts(parts []hclsyntax.Expression) (out []templatePart
 				out = append(out, templatePart{p.isText, rename.Replace(p.text)})
 			}
 			value("%{endfor}")
+			continue
+		}
+		if text, ok := s.constantWord(part); ok {
+			out = append(out, templatePart{true, text})
 			continue
 		}
 		value("${" + s.form(part) + "}")

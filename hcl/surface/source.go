@@ -29,6 +29,7 @@ type source struct {
 	cache     *formCache
 	loop      map[string]string // the marks of the variables of loops around an expression, by name
 	depth     int               // how many these loops are
+	inline    bool              // constant words are part of the texts around them, see constantWord
 	types     map[string]any    // takes the schemas of types of a step, by path; nil elsewhere
 }
 
