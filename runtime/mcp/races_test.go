@@ -128,7 +128,7 @@ func TestAnAnswerDoesNotWaitForTheStore(t *testing.T) {
 }
 
 // TestARecordThatWaitsForTheStoreHoldsNobodyUp gives the first of two answers to a call while its record cannot be
-// stored, and lets another change wait for the store.
+// stored.
 func TestARecordThatWaitsForTheStoreHoldsNobodyUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &slowStore{asked: make(chan struct{}, 1000), release: make(chan struct{}), err: ErrUnavailable}
@@ -137,7 +137,12 @@ func TestARecordThatWaitsForTheStoreHoldsNobodyUp(t *testing.T) {
 		record.call.Asked = []suspendedQuestion{{Key: "k", ID: "q"}, {Key: "l", ID: "r"}}
 		var saving sync.WaitGroup
 		saving.Go(func() { _ = record.save(t.Context(), storeTimeout) })
+		defer saving.Wait()
 		synctest.Wait() // it waits for its next attempt
+		if !record.storing.TryLock() {
+			t.Fatal("a pause between two attempts holds the lock")
+		}
+		record.storing.Unlock()
 		began := time.Now()
 		if err := record.answer(t.Context(), "q", clientResponse{result: []byte("{}")}); err != nil {
 			t.Error(err)
@@ -145,6 +150,5 @@ func TestARecordThatWaitsForTheStoreHoldsNobodyUp(t *testing.T) {
 		if took := time.Since(began); took != 0 {
 			t.Errorf("the answer has waited %v", took)
 		}
-		saving.Wait()
 	})
 }
