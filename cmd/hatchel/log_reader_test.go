@@ -14,9 +14,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"hatchel/cmd/hatchel/exit"
 )
@@ -40,9 +43,9 @@ type observed struct {
 	cmd    *exec.Cmd
 	in     io.WriteCloser
 	out    *bufio.Reader
-	pipe   io.Closer // what out reads
-	stderr io.ReadCloser
-	url    string // over HTTP
+	pipe   *os.File // what out reads
+	stderr *os.File // nil if it is no pipe
+	url    string   // over HTTP
 	dir    string
 	mark   string // in the command line of what the tool sleep runs
 	ended  chan error
@@ -51,23 +54,7 @@ type observed struct {
 // startObserved starts a server, and reads standard error until it is ready.
 func startObserved(t *testing.T, flags ...string) *observed {
 	t.Helper()
-	s := &observed{dir: t.TempDir(), ended: make(chan error, 1), mark: strconv.FormatInt(time.Now().UnixNano(), 10)}
-	s.configure(t, logReaderConfig)
-	s.cmd = exec.Command("hatchel", append([]string{"serve", s.dir}, flags...)...)
-	s.cmd.Env = append(os.Environ(), "HOME="+t.TempDir())
-	var failed error
-	s.in, failed = s.cmd.StdinPipe()
-	out, err := s.cmd.StdoutPipe()
-	failed = errors.Join(failed, err)
-	s.stderr, err = s.cmd.StderrPipe()
-	if failed = errors.Join(failed, err); failed == nil {
-		failed = s.cmd.Start()
-	}
-	if failed != nil {
-		t.Fatal(failed)
-	}
-	s.out, s.pipe = bufio.NewReader(out), out
-	t.Cleanup(func() { s.cmd.Process.Kill() })
+	s := launchObserved(t, nil, flags...)
 	var said []byte
 	for !bytes.HasSuffix(said, []byte("\n")) {
 		b := make([]byte, 1) // no more than the line, so that the pipe can fill up
@@ -79,6 +66,36 @@ func startObserved(t *testing.T, flags ...string) *observed {
 	if m := readyLine.FindSubmatch(said); m != nil {
 		s.url = string(m[1])
 	}
+	return s
+}
+
+// launchObserved starts a server with this standard error; nil for a pipe.
+func launchObserved(t *testing.T, stderr *os.File, flags ...string) *observed {
+	t.Helper()
+	s := &observed{dir: t.TempDir(), ended: make(chan error, 1), mark: strconv.FormatInt(time.Now().UnixNano(), 10)}
+	s.configure(t, logReaderConfig)
+	s.cmd = exec.Command("hatchel", append([]string{"serve", s.dir}, flags...)...)
+	s.cmd.Env = append(os.Environ(), "HOME="+t.TempDir())
+	var failed error
+	s.in, failed = s.cmd.StdinPipe()
+	out, err := s.cmd.StdoutPipe()
+	failed = errors.Join(failed, err)
+	if stderr != nil {
+		s.cmd.Stderr = stderr
+	} else {
+		said, err := s.cmd.StderrPipe()
+		failed = errors.Join(failed, err)
+		s.stderr, _ = said.(*os.File)
+	}
+	if failed == nil {
+		failed = s.cmd.Start()
+	}
+	if failed != nil {
+		t.Fatal(failed)
+	}
+	s.pipe = out.(*os.File)
+	s.out = bufio.NewReader(s.pipe)
+	t.Cleanup(func() { s.cmd.Process.Kill() })
 	go func() {
 		state, err := s.cmd.Process.Wait() // not cmd.Wait, which closes the pipes
 		if err == nil && state.ExitCode() != 0 {
@@ -211,6 +228,27 @@ func TestAStandardErrorThatIsClosedStopsNothing(t *testing.T) {
 	s.awaitEnd(t, 0)
 }
 
+func TestAStandardErrorThatIsAFullDiskStopsNothing(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer full.Close()
+	address := freeAddress(t)
+	s := launchObserved(t, full, "--listen", address, "--log-level", "debug")
+	s.url = "http://" + address
+	await(t, func() bool { return !isRefused(address) })
+	s.calls(t, 100)
+	s.configure(t, strings.Replace(logReaderConfig, "Answer ok.", "Answer ok, again.", 1))
+	await(t, func() bool { return s.metric(t, `hatchel_reloads_total{result="ok"}`) == "2" })
+	if s.metric(t, "hatchel_log_lines_dropped_total") == "0" {
+		t.Error("no line was dropped")
+	}
+	s.signal(t, syscall.SIGTERM)
+	http.DefaultClient.CloseIdleConnections()
+	s.awaitEnd(t, 0)
+}
+
 // request sends a request over standard input.
 func (s *observed) request(t *testing.T, id int, method, params string) {
 	t.Helper()
@@ -295,6 +333,52 @@ func TestAStandardOutputThatNobodyReadsEndsAtTheSecondSignal(t *testing.T) {
 		t.Fatal("all requests were read")
 	case <-time.After(2 * time.Second):
 	}
+	s.signal(t, syscall.SIGTERM)
+	select {
+	case err := <-s.ended:
+		t.Fatalf("it has ended at the first signal: %v", err)
+	case <-time.After(500 * time.Millisecond):
+	}
+	s.signal(t, syscall.SIGTERM)
+	s.awaitEnd(t, exit.Failed)
+}
+
+// isFull reports whether a pipe has no room for more lines. The end of each of its pages stays free if the next line
+// does not fit there.
+func isFull(t *testing.T, pipe *os.File) bool {
+	t.Helper()
+	size, err := unix.FcntlInt(pipe.Fd(), unix.F_GETPIPE_SZ, 0)
+	unread, failed := unix.IoctlGetInt(int(pipe.Fd()), unix.TIOCINQ)
+	if err = errors.Join(err, failed); err != nil {
+		t.Fatal(err)
+	}
+	return unread > size/4*3
+}
+
+func TestStandardStreamsThatNobodyReadsEndAtTheSecondSignal(t *testing.T) {
+	s := startObserved(t, "--stdio", "--log-level", "debug")
+	s.initialize(t)
+	const call = `{"name":"t","arguments":{}}`
+	for id := 1; !isFull(t, s.stderr); id++ {
+		s.request(t, id, "tools/call", call)
+		s.awaitReply(t, id)
+	}
+	var requests atomic.Int64
+	go func() { // until no more requests are read, because no more answers are
+		for {
+			const request = `{"jsonrpc":"2.0","id":"f%d","method":"tools/call","params":%s}` + "\n"
+			if _, err := fmt.Fprintf(s.in, request, requests.Add(1), call); err != nil {
+				return
+			}
+		}
+	}()
+	before := int64(0)
+	await(t, func() bool {
+		now := requests.Load()
+		waits := now == before
+		before = now
+		return waits && isFull(t, s.pipe)
+	})
 	s.signal(t, syscall.SIGTERM)
 	select {
 	case err := <-s.ended:
