@@ -132,7 +132,7 @@ func (a *Ask) checkFallback(d *decode.Decoder) {
 		return
 	}
 	if n.Known {
-		if _, violations := a.fallback.Check(n.Value); len(violations) > 0 {
+		if _, violations, _ := a.fallback.Check(n.Value, schema.Unlimited); len(violations) > 0 {
 			d.Diags.Errorf(r, "Wrong type", noAnswer, violations[0], a.fallbackPhrase())
 		}
 		return

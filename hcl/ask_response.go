@@ -113,7 +113,10 @@ func (a *Ask) FallbackAnswer(f *eval.Frame) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	v, violations := a.fallback.Check(v)
+	v, violations, err := a.fallback.Check(v, f.Budget())
+	if err != nil {
+		return nil, err
+	}
 	if len(violations) > 0 {
 		return nil, fmt.Errorf("the fallback of the question %q does not answer it: %s", a.Key, violations[0])
 	}
@@ -130,8 +133,8 @@ func (a *Ask) FallbackAnswer(f *eval.Frame) (map[string]any, error) {
 }
 
 // ParseResponse converts the decoded response of the client into the answer that steps read. The
-// error is a *DeclinedError or an *InvalidAnswerError.
-func (a *Ask) ParseResponse(sent any) (map[string]any, error) {
+// error is a *DeclinedError, an *InvalidAnswerError, or one of the time.
+func (a *Ask) ParseResponse(sent any, time schema.Time) (map[string]any, error) {
 	m, ok := sent.(map[string]any)
 	if !ok {
 		return nil, a.invalidAnswer("", "must be an object")
@@ -142,14 +145,14 @@ func (a *Ask) ParseResponse(sent any) (map[string]any, error) {
 	case a.Roots != nil:
 		return a.decodeRoots(m)
 	}
-	return a.decodeElicitation(m)
+	return a.decodeElicitation(m, time)
 }
 
 func (a *Ask) invalidAnswer(path, message string) error {
 	return &InvalidAnswerError{a.Key, []schema.Violation{{Path: path, Message: message}}}
 }
 
-func (a *Ask) decodeElicitation(m map[string]any) (map[string]any, error) {
+func (a *Ask) decodeElicitation(m map[string]any, time schema.Time) (map[string]any, error) {
 	action, _ := m["action"].(string)
 	answer := map[string]any{"action": action}
 	if a.Elicit.Fields != nil {
@@ -168,7 +171,10 @@ func (a *Ask) decodeElicitation(m map[string]any) (map[string]any, error) {
 	if a.Elicit.Fields == nil {
 		return answer, nil
 	}
-	content, violations := a.Elicit.Validator.Check(dropUnasked(a.Elicit.Fields, m["content"]))
+	content, violations, err := a.Elicit.Validator.Check(dropUnasked(a.Elicit.Fields, m["content"]), time)
+	if err != nil {
+		return nil, err
+	}
 	if len(violations) > 0 {
 		return nil, &InvalidAnswerError{a.Key, violations}
 	}

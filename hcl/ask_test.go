@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	. "hatchel/hcl"
+	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 )
 
@@ -110,7 +111,7 @@ func TestAnAnswerIsReadAsItWasAskedFor(t *testing.T) {
 			`{"roots":[{"name":"A","uri":"file:///a"},{"name":null,"uri":"file:///b"}]}`},
 		{"dirs", `{"roots":[]}`, `{"roots":[]}`},
 	} {
-		got, err := asks[c.key].ParseResponse(fromJSON(t, c.sent))
+		got, err := asks[c.key].ParseResponse(fromJSON(t, c.sent), schema.Unlimited)
 		if err != nil {
 			t.Errorf("%s: %s: %v", c.key, c.sent, err)
 			continue
@@ -136,14 +137,14 @@ func FuzzAnAnswerHasTheTypeThatStepsReadItWith(f *testing.F) {
 			return
 		}
 		for key, a := range asks {
-			answer, err := a.ParseResponse(v)
+			answer, err := a.ParseResponse(v, schema.Unlimited)
 			if err != nil {
 				if answer != nil || err.Error() == "" {
 					t.Errorf("%s: %s: %v beside %v", key, sent, err, answer)
 				}
 				continue
 			}
-			if _, violations := a.OutputType().Compile().Check(any(answer)); len(violations) > 0 {
+			if _, violations, _ := a.OutputType().Compile().Check(any(answer), schema.Unlimited); len(violations) > 0 {
 				t.Errorf("%s: %s became %v, which does not fit %s: %s", key, sent, answer, a.OutputType(), violations[0])
 			}
 		}
@@ -168,7 +169,7 @@ func TestAWrongAnswerSaysWhatIsWrong(t *testing.T) {
 		{"dirs", `{"roots":{}}`, "roots: must be a list"},
 		{"dirs", `{"roots":[{"uri":"file:///a"},{"name":"x"}]}`, "roots[1].uri: must be a string"},
 	} {
-		_, err := asks[c.key].ParseResponse(fromJSON(t, c.sent))
+		_, err := asks[c.key].ParseResponse(fromJSON(t, c.sent), schema.Unlimited)
 		var wrong *InvalidAnswerError
 		if !errors.As(err, &wrong) || wrong.Error() != c.want || wrong.Key != c.key {
 			t.Errorf("%s: %s: got %v, want %s", c.key, c.sent, err, c.want)
@@ -179,7 +180,7 @@ func TestAWrongAnswerSaysWhatIsWrong(t *testing.T) {
 func TestADeclinedQuestionEndsTheCallUnlessItIsAnAnswer(t *testing.T) {
 	asks := questions(t, everyField)
 	for key, sent := range map[string]string{"form": `{"action":"decline"}`, "page": `{"action":"cancel"}`} {
-		_, err := asks[key].ParseResponse(fromJSON(t, sent))
+		_, err := asks[key].ParseResponse(fromJSON(t, sent), schema.Unlimited)
 		var declined *DeclinedError
 		if !errors.As(err, &declined) || declined.Key != key || !strings.Contains(err.Error(), `"`+key+`"`) {
 			t.Errorf("%s: %s: got %v", key, sent, err)

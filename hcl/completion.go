@@ -93,7 +93,7 @@ func completionValues(d *decode.Decoder, m *schema.Member, a *hclsyntax.Attribut
 		if err != nil {
 			continue
 		}
-		if _, violations := valid.Check(parseText(m.Type, text)); len(violations) > 0 {
+		if _, violations, _ := valid.Check(parseText(m.Type, text), schema.Unlimited); len(violations) > 0 {
 			d.Errorf(a.Expr.Range(), "Invalid suggestion", "The suggestion %q would be rejected: it %s.", text,
 				violations[0].Message)
 			continue

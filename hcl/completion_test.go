@@ -3,6 +3,8 @@ package hcl_test
 import (
 	"reflect"
 	"testing"
+
+	"hatchel/hcl/schema"
 )
 
 func TestATypeCompletesItself(t *testing.T) {
@@ -32,7 +34,7 @@ func TestACompletionReadsWhatWasTyped(t *testing.T) {
   message "user" { text = "${input.id} of ${input.kind}" }
 }`)
 	c := config.Prompts[0].Completion("id")
-	values, violations := c.ParseTexts(map[string]string{"id": "1"})
+	values, violations, _ := c.ParseTexts(map[string]string{"id": "1"}, schema.Unlimited)
 	if len(violations) > 0 {
 		t.Fatal(violations)
 	}

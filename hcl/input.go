@@ -117,7 +117,7 @@ func (in *inputs) decodeMember(d *decode.Decoder, block *hclsyntax.Block) *schem
 		m.Default, m.HasDefault = m.Type.Default(a.Expr, d.TypeEnv())
 		m.Optional = true
 	} else if m.HasDefault && beside { // a keyword may exclude the default inside the type
-		if _, violations := m.Type.Compile().Check(m.Default); len(violations) > 0 {
+		if _, violations, _ := m.Type.Compile().Check(m.Default, schema.Unlimited); len(violations) > 0 {
 			d.Errorf(written["type"].Expr.Range(), "Invalid default", "The default does not fit the %s: %s.", in.noun,
 				violations[0])
 		}
@@ -191,7 +191,7 @@ func (in *inputs) checkTextType(d *decode.Decoder, m *schema.Member, b *hclsynta
 // ParseTexts validates inputs that were sent as strings. A string type takes the text itself, other
 // types parse it as JSON. An empty text counts as absent unless the type is a plain string. It
 // returns the inputs with defaults applied, or all violations.
-func (w *Operation) ParseTexts(given map[string]string) (map[string]any, []schema.Violation) {
+func (w *Operation) ParseTexts(given map[string]string, time schema.Time) (map[string]any, []schema.Violation, error) {
 	values := make(map[string]any, len(given))
 	for name, text := range given {
 		m, known := w.Input.Lookup(name)
@@ -202,11 +202,11 @@ func (w *Operation) ParseTexts(given map[string]string) (map[string]any, []schem
 			values[name] = parseText(m.Type, text)
 		}
 	}
-	return w.Validator.Values(values)
+	return w.Validator.Values(values, time)
 }
 
 // ParsePartial parses inputs that are not complete yet: missing and invalid inputs are null.
-func (w *Operation) ParsePartial(given map[string]string) map[string]any {
+func (w *Operation) ParsePartial(given map[string]string, time schema.Time) (map[string]any, error) {
 	values := make(map[string]any, len(w.Input.Members))
 	for _, m := range w.Input.Members {
 		values[m.Name] = nil
@@ -214,11 +214,15 @@ func (w *Operation) ParsePartial(given map[string]string) map[string]any {
 		if !there {
 			continue
 		}
-		if v, violations := m.Type.Compile().Check(parseText(m.Type, text)); len(violations) == 0 {
+		v, violations, err := m.Type.Compile().Check(parseText(m.Type, text), time)
+		if err != nil {
+			return nil, err
+		}
+		if len(violations) == 0 {
 			values[m.Name] = v
 		}
 	}
-	return values
+	return values, nil
 }
 
 // parseText parses a text for a type. A text that cannot be parsed stays a string, which the

@@ -140,7 +140,7 @@ func iconsField(dst *[]*Icon, doc string) decode.Field {
 			if !n.Known {
 				return
 			}
-			v, violations := iconType.Check(n.Value)
+			v, violations, _ := iconType.Check(n.Value, schema.Unlimited)
 			for _, x := range violations {
 				d.Errorf(e.Range(), "Invalid icon",
 					"%s. An icon is { src = \"https://…\", mime_type = \"image/png\", sizes = [\"48x48\"], "+

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"hatchel/hcl/schema"
 )
 
 const textual = `prompt "p" {
@@ -47,7 +49,7 @@ func TestTextsBecomeWhatTheirTypeSays(t *testing.T) {
 		for name, text := range c.given {
 			given[name] = text
 		}
-		values, violations := p.ParseTexts(given)
+		values, violations, _ := p.ParseTexts(given, schema.Unlimited)
 		got := strings.TrimSuffix(strings.TrimPrefix(fmt.Sprint(values), "map["), "]")
 		if len(violations) > 0 {
 			got = violations[0].String()
@@ -59,7 +61,7 @@ func TestTextsBecomeWhatTheirTypeSays(t *testing.T) {
 			t.Errorf("%v: got %s, want %s", c.given, got, c.want)
 		}
 	}
-	if _, violations := p.ParseTexts(map[string]string{"count": "x", "flag": "y"}); len(violations) != 3 {
+	if _, violations, _ := p.ParseTexts(map[string]string{"count": "x", "flag": "y"}, schema.Unlimited); len(violations) != 3 {
 		t.Errorf("not every mistake is reported: %v", violations)
 	}
 }

@@ -130,7 +130,7 @@ func parseVariable(t *schema.Type, text string) (v any, problem string) {
 		}
 		v = decoded
 	}
-	v, violations := t.Compile().Check(v)
+	v, violations, _ := t.Compile().Check(v, schema.Unlimited)
 	return v, joinViolations(violations)
 }
 

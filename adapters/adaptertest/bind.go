@@ -19,6 +19,7 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/hcl/schema"
 )
 
 // Source is a configuration of one tool with one backend block, without steps.
@@ -151,7 +152,7 @@ func (b *BoundTool) Handle(name string) any {
 // Call returns a call with JSON arguments. It fails if the tool rejects the arguments, because such a call
 // never reaches an adapter.
 func (b *BoundTool) Call(ctx context.Context, arguments string) (*adapters.Call, error) {
-	input, violations := b.Tool.Validator.Arguments([]byte(arguments))
+	input, violations, _ := b.Tool.Validator.Arguments([]byte(arguments), schema.Unlimited)
 	if len(violations) > 0 {
 		return nil, fmt.Errorf("the arguments %s are rejected: %v", arguments, violations)
 	}

@@ -67,7 +67,7 @@ func checkType(t *testing.T, documented *schema.Type, out map[string]any) {
 			t.Errorf("output.%s is not documented", name)
 		}
 	}
-	if _, violations := documented.Compile().Check(resolved); len(violations) > 0 {
+	if _, violations, _ := documented.Compile().Check(resolved, schema.Unlimited); len(violations) > 0 {
 		t.Errorf("the output does not have its documented type: %v", violations)
 	}
 }

@@ -2,6 +2,7 @@ package http
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -15,7 +16,7 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl"
-	"hatchel/hcl/schema"
+	"hatchel/hcl/functions"
 	"hatchel/hcl/value"
 )
 
@@ -37,7 +38,7 @@ func (a *action) read(resp *nethttp.Response, r *compiledRequest) (map[string]an
 	}
 	raw = r.hideFetchedToken(raw, resp.Header)
 	r.traceResponse(resp, raw)
-	body, failed := a.decode(raw, contentType, r)
+	body, failed := a.decode(resp.Request.Context(), raw, contentType, r)
 	if failed != nil {
 		failed.Change = adapters.ChangeDone
 		return nil, failed
@@ -95,7 +96,7 @@ func readBody(resp *nethttp.Response, limit int64) ([]byte, error) {
 	}
 }
 
-func (a *action) decode(raw []byte, contentType string, r *compiledRequest) (any, *failure) {
+func (a *action) decode(ctx context.Context, raw []byte, contentType string, r *compiledRequest) (any, *failure) {
 	if a.method == nethttp.MethodHead {
 		return nil, nil
 	}
@@ -121,7 +122,7 @@ func (a *action) decode(raw []byte, contentType string, r *compiledRequest) (any
 			return nil, newPermanentFailure(err.Error(), err)
 		}
 	}
-	return checkResponse(a.response, v)
+	return a.checkResponse(ctx, v)
 }
 
 // jsonDocument is the JSON body of a response. Its syntax is checked, and it is decoded on first use.
@@ -180,8 +181,11 @@ func notJSONFailure(err error, raw []byte, contentType string, r *compiledReques
 const maxViolations = 5
 
 // checkResponse checks a decoded body against the type that the author declared.
-func checkResponse(v *schema.Validator, body any) (any, *failure) {
-	out, violations := v.Check(body)
+func (a *action) checkResponse(ctx context.Context, body any) (any, *failure) {
+	out, violations, err := a.response.Check(body, &functions.Context{Call: ctx})
+	if err != nil {
+		return nil, newPermanentFailure("checking the response of the service took longer than the timeout", err)
+	}
 	if len(violations) == 0 {
 		return out, nil
 	}

@@ -12,43 +12,45 @@ import (
 	"hatchel/hcl/value"
 )
 
-// Arguments decodes and validates the arguments of a call: a JSON object, or no bytes at all. It
-// returns them converted, with defaults applied at every depth, or every violation. The result does
-// not alias raw.
-func (v *Validator) Arguments(raw []byte) (map[string]any, []Violation) {
-	arguments, violations, _ := v.ArgumentsWithin(raw, unlimited{})
-	return arguments, violations
+// Time is the time that a validation may take. Step is a value.Step.
+type Time interface {
+	Step(elements int) error
 }
 
 // Budget is what validating arguments may take. Reserve is called with the bytes that the decoded arguments take,
-// before they are decoded. Step is a value.Step.
+// before they are decoded.
 type Budget interface {
+	Time
 	Reserve(bytes int64) error
-	Step(elements int) error
 }
+
+// Unlimited is the Budget of what the author of a configuration has written, and of tests.
+var Unlimited Budget = unlimited{}
 
 type unlimited struct{}
 
 func (unlimited) Reserve(int64) error { return nil }
 func (unlimited) Step(int) error      { return nil }
 
-// ArgumentsWithin is Arguments with a budget of memory and time. It first reads raw along the type, which allocates
-// next to nothing: where the type has no list or object, one that was sent is not decoded, and after too many values
-// of a wrong kind nothing is. It then reserves the bytes that the decoded arguments take. An error is one of the
-// budget.
+// Arguments decodes and validates the arguments of a call: a JSON object, or no bytes at all. It returns them
+// converted, with defaults applied at every depth, or every violation. The result does not alias raw.
+//
+// It first reads raw along the type, which allocates next to nothing: where the type has no list or object, one that
+// was sent is not decoded, and after too many values of a wrong kind nothing is. It then reserves the bytes that the
+// decoded arguments take. An error is one of the budget.
 //
 // Patterns, the comparison of the items of a set, alternatives, and objects of many members take Steps. Reading,
 // decoding and the other checks take none: they are linear in the text, which is no longer than a body, and formats
-// have a maximum length.
-// The library that checks what a JSON Schema has beyond the type takes none either.
-func (v *Validator) ArgumentsWithin(raw []byte, budget Budget) (map[string]any, []Violation, error) {
+// have a maximum length. The library that checks what a JSON Schema has beyond the type takes Steps for each schema
+// that it applies to a value.
+func (v *Validator) Arguments(raw []byte, budget Budget) (map[string]any, []Violation, error) {
 	if len(raw) == 0 {
 		raw = []byte("{}")
 	}
 	s := surveys.Get().(*survey)
 	defer s.release()
 	s.text, s.end, s.scan = raw, len(raw), jsonscan.New(raw, value.MaxDepth)
-	s.time.budget = budget
+	s.time.limit = budget
 	if v.remembers {
 		s.perCollection = sizeOfMemo
 	}
@@ -72,11 +74,7 @@ func (v *Validator) ArgumentsWithin(raw []byte, budget Budget) (map[string]any, 
 		given, isObject = map[string]any{}, true
 	}
 	if isObject {
-		arguments, violations := v.values(given, p)
-		if s.time.err != nil {
-			return nil, nil, s.time.err
-		}
-		return arguments, violations, nil
+		return v.values(given, p)
 	}
 	return nil, singleViolation("the arguments must be an object, got " + describeValue(decoded)), nil
 }

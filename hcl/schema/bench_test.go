@@ -26,7 +26,7 @@ func benchmarkArguments(b *testing.B, types string, raw []byte) {
 	typ, _ := inputs(nil, types)
 	v := typ.Compile()
 	for b.Loop() {
-		if _, violations := v.Arguments(raw); violations != nil {
+		if _, violations, _ := v.Arguments(raw, Unlimited); violations != nil {
 			b.Fatal(violations)
 		}
 	}
@@ -47,7 +47,7 @@ func BenchmarkCheckOnly(b *testing.B) {
 	v := typ.Compile()
 	decoded, _ := value.Decode([]byte(sixArguments))
 	for b.Loop() {
-		if _, violations := v.Check(decoded); violations != nil {
+		if _, violations, _ := v.Check(decoded, Unlimited); violations != nil {
 			b.Fatal(violations)
 		}
 	}
@@ -63,7 +63,7 @@ func BenchmarkLibraryOnly(b *testing.B) {
 	}
 	decoded, _ := value.Decode([]byte(sixArguments))
 	for b.Loop() {
-		if err := library.Validate(decoded); err != nil {
+		if err := library.idle.Get().(*librarySchema).Schema.Validate(decoded); err != nil {
 			b.Fatal(err)
 		}
 	}

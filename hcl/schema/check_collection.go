@@ -18,7 +18,7 @@ func (c checkCompiler) listCheck(t *Type) check {
 	self = func(v any, p pass) (any, bool, []Violation) {
 		list, ok := v.([]any)
 		if !ok {
-			return c.retryDecoded("must be a list", v, self)
+			return c.retryDecoded("must be a list", v, p, self)
 		}
 		var violations []Violation
 		if !p.partial {
@@ -114,7 +114,7 @@ func (c checkCompiler) mapCheck(t *Type) check {
 	self = func(v any, p pass) (any, bool, []Violation) {
 		m, ok := v.(map[string]any)
 		if !ok {
-			return c.retryDecoded("must be an object", v, self)
+			return c.retryDecoded("must be an object", v, p, self)
 		}
 		var violations []Violation
 		d := copyOnWrite{members: m, owned: p.owned}
@@ -187,7 +187,7 @@ func (d *copyOnWrite) result(violations []Violation) (any, bool, []Violation) {
 func (o *objectChecker) check(v any, p pass) (any, bool, []Violation) {
 	m, ok := v.(map[string]any)
 	if !ok {
-		return o.retryDecoded("must be an object", v, o.check)
+		return o.retryDecoded("must be an object", v, p, o.check)
 	}
 	if len(o.fields) > fewMembers && !p.time.take(len(o.fields)) {
 		return v, false, singleViolation("was not checked")

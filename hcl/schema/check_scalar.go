@@ -2,7 +2,6 @@ package schema
 
 import (
 	"encoding/json"
-	"fmt"
 	"math/big"
 	"slices"
 	"unicode/utf8"
@@ -31,7 +30,7 @@ func (c checkCompiler) textCheck(t *Type) check {
 	self = func(v any, p pass) (any, bool, []Violation) {
 		s, ok := v.(string)
 		if !ok {
-			return c.retryDecoded("must be a string", v, self)
+			return c.retryDecoded("must be a string", v, p, self)
 		}
 		var out []Violation
 		if t.MinLength != nil || t.MaxLength != nil && len(s) > *t.MaxLength {
@@ -40,12 +39,8 @@ func (c checkCompiler) textCheck(t *Type) check {
 		if t.Pattern != nil && !p.time.matches(t.Pattern, s) {
 			out = append(out, c.violation("must match the pattern "+t.Pattern.Source, describeValue(v))...)
 		}
-		switch {
-		case t.Format != "" && len(s) > maxFormatText && !slices.Contains(longFormats, t.Format):
-			need := fmt.Sprintf("must be %s, of at most %d bytes", formats[t.Format], maxFormatText)
-			out = append(out, c.violation(need, describeValue(v))...)
-		case checkFormat(v) != nil:
-			out = append(out, c.violation("must be "+formats[t.Format], describeValue(v))...)
+		if err := checkFormat(v); err != nil {
+			out = append(out, c.violation(formatPhrase(t.Format, err == errLongFormat), describeValue(v))...)
 		}
 		return v, false, out
 	}
@@ -66,12 +61,12 @@ func (c checkCompiler) enumCheck(t *Type) check {
 	}
 	few := len(texts) <= 8
 	var self check
-	self = func(v any, _ pass) (any, bool, []Violation) {
+	self = func(v any, p pass) (any, bool, []Violation) {
 		s, ok := v.(string)
 		if ok && (few && slices.Contains(texts, s) || !few && known[s]) {
 			return v, false, nil
 		}
-		out, changed, violations := c.retryDecoded(need, v, self)
+		out, changed, violations := c.retryDecoded(need, v, p, self)
 		if near := spelling.Nearest(s, texts); ok && near != "" && !c.sensitive {
 			violations[0].Message += "; did you mean " + quoteShort(near) + "?"
 		}
@@ -105,9 +100,9 @@ func (c checkCompiler) numberCheck(t *Type) check {
 		rules = append(rules, rule{"must be one of " + listValues(enumValues(t)), listed})
 	}
 	var self check
-	self = func(v any, _ pass) (any, bool, []Violation) {
+	self = func(v any, p pass) (any, bool, []Violation) {
 		if !value.IsNumber(v) || !value.IsFinite(v) {
-			return c.retryDecoded(need, v, self)
+			return c.retryDecoded(need, v, p, self)
 		}
 		out, changed := v, false
 		if _, isInt := v.(int); !isInt && t.Kind == Integer {

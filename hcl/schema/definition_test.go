@@ -30,7 +30,7 @@ func TestEveryLevelOfAValueIsChecked(t *testing.T) {
 	const levels = 400
 	for leaf, want := range map[string]string{`1`: "", `"a"`: strings.Repeat("x.", levels) + "n: must be an integer, got the string \"a\""} {
 		raw := strings.Repeat(`{"n":1,"x":`, levels) + `{"n":` + leaf + strings.Repeat("}", levels+1)
-		_, violations := v.Arguments([]byte(raw))
+		_, violations, _ := v.Arguments([]byte(raw), Unlimited)
 		if got := fmt.Sprint(violations); got != "["+want+"]" {
 			t.Errorf("with %s: %.100s … %s", leaf, got, got[max(0, len(got)-60):])
 		}
@@ -41,17 +41,17 @@ func TestEveryLevelOfAValueIsChecked(t *testing.T) {
 func TestAlternativesOfALevelAreTriedOnce(t *testing.T) {
 	v := named(t, "one_of(integer, object({ x = type.x }), object({ x = type.x, y = optional(bool) }))").Compile()
 	raw := strings.Repeat(`{"x":`, 200) + `"a"` + strings.Repeat("}", 200)
-	if _, violations := v.Check(decoded(t, []byte(raw))); len(violations) == 0 {
+	if _, violations, _ := v.Check(decoded(t, []byte(raw)), Unlimited); len(violations) == 0 {
 		t.Error("a text is accepted where an integer is needed")
 	}
 }
 
 func TestResponsesMayGainMembersAtEveryDepth(t *testing.T) {
 	v := named(t, "object({ n = integer, x = optional(type.x) })").Opened().Compile()
-	if _, violations := v.Check(decoded(t, []byte(`{"n":1,"x":{"n":1,"new":2,"x":{"n":1,"new":2}}}`))); len(violations) > 0 {
+	if _, violations, _ := v.Check(decoded(t, []byte(`{"n":1,"x":{"n":1,"new":2,"x":{"n":1,"new":2}}}`)), Unlimited); len(violations) > 0 {
 		t.Error(violations)
 	}
-	if _, violations := v.Check(decoded(t, []byte(`{"n":1,"x":{"n":1,"x":{"n":"a"}}}`))); fmt.Sprint(violations) != `[x.x.n: must be an integer, got the string "a"]` {
+	if _, violations, _ := v.Check(decoded(t, []byte(`{"n":1,"x":{"n":1,"x":{"n":"a"}}}`)), Unlimited); fmt.Sprint(violations) != `[x.x.n: must be an integer, got the string "a"]` {
 		t.Error(violations)
 	}
 }
@@ -78,7 +78,7 @@ func BenchmarkRecursive(b *testing.B) {
 	v := ObjectOf(&Member{Name: "x", Type: env.Type("x", file.Range())}).Compile()
 	raw := []byte(`{"x":{"all":["a",["b",["c",{"all":[["d"]]}]],"e"]}}`)
 	for b.Loop() {
-		if _, violations := v.Arguments(raw); violations != nil {
+		if _, violations, _ := v.Arguments(raw, Unlimited); violations != nil {
 			b.Fatal(violations)
 		}
 	}

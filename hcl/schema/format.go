@@ -1,6 +1,8 @@
 package schema
 
 import (
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -40,15 +42,32 @@ var longFormats = []string{"uri", "uri-reference", "iri", "iri-reference"}
 
 func formatNames() []string { return slices.Sorted(maps.Keys(formats)) }
 
-// formatTests holds the JSON Schema library's test of each format.
+var errLongFormat = errors.New("too long")
+
+// formatPhrase says what a text of a format must be.
+func formatPhrase(name string, long bool) string {
+	if long {
+		return fmt.Sprintf("must be %s, of at most %d bytes", formats[name], maxFormatText)
+	}
+	return "must be " + formats[name]
+}
+
+// formatTests holds the test of each format, which is that of the JSON Schema library for texts that are not too long.
 var formatTests = sync.OnceValue(func() map[string]*jsonschema.Format {
 	tests := map[string]*jsonschema.Format{}
 	for name := range formats {
-		library, err := compileLibrary(map[string]any{"format": name})
+		c := newLibraryCompiler()
+		c.RegisterFormat(regexFormat)
+		library, err := compileResource(c, map[string]any{"format": name})
 		if err != nil {
 			panic("schema: " + err.Error())
 		}
-		tests[name] = library.Format
+		tests[name] = &jsonschema.Format{Name: name, Validate: func(v any) error {
+			if s, ok := v.(string); ok && len(s) > maxFormatText && !slices.Contains(longFormats, name) {
+				return errLongFormat
+			}
+			return library.Format.Validate(v)
+		}}
 	}
 	return tests
 })

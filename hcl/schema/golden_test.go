@@ -176,7 +176,7 @@ func called(typ *Type, calls string) string {
 	validator := typ.Compile()
 	var b strings.Builder
 	for line := range strings.Lines(calls) {
-		out, violations := validator.Arguments([]byte(strings.TrimSpace(line)))
+		out, violations, _ := validator.Arguments([]byte(strings.TrimSpace(line)), Unlimited)
 		fmt.Fprintf(&b, "%s\n", strings.TrimSpace(line))
 		for _, v := range violations {
 			fmt.Fprintf(&b, "    ! %s\n", v)

@@ -262,7 +262,7 @@ func (n *schemaNode) memberDefault(m *Member, raw any) {
 	if !ok || !m.Optional || n.union > 0 {
 		return
 	}
-	if out, violations := m.Type.Compile().Check(v); len(violations) == 0 {
+	if out, violations, _ := m.Type.Compile().Check(v, Unlimited); len(violations) == 0 {
 		m.Default, m.HasDefault = out, true
 	}
 }

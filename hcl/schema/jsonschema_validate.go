@@ -91,49 +91,6 @@ type noLoader struct{}
 
 func (noLoader) Load(string) (any, error) { return nil, errors.New("not available") }
 
-// compileLibrary compiles a raw schema. Its error is a sentence for an author.
-func compileLibrary(doc any) (*jsonschema.Schema, error) {
-	c := jsonschema.NewCompiler()
-	c.DefaultDraft(jsonschema.Draft2020)
-	c.AssertFormat()
-	c.UseLoader(noLoader{})
-	c.UseRegexpEngine(func(source string) (jsonschema.Regexp, error) { return NewPattern(source) })
-	c.RegisterFormat(regexFormat)
-	const name = "hatchel:schema"
-	if err := c.AddResource(name, doc); err != nil {
-		return nil, errors.New("it is not JSON")
-	}
-	compiled, err := c.Compile(name)
-	if err == nil {
-		return compiled, nil
-	}
-	switch err := err.(type) {
-	case *jsonschema.SchemaValidationError:
-		if cause, ok := errors.AsType[*jsonschema.ValidationError](err.Err); ok {
-			if list := libraryViolations(cause, false); len(list) > 0 {
-				return nil, errors.New(list[0].String())
-			}
-		}
-	case *jsonschema.LoadURLError:
-		return nil, fmt.Errorf("it refers to %s, and other documents are not loaded", err.URL)
-	case *jsonschema.AnchorNotFoundError, *jsonschema.JSONPointerNotFoundError:
-		return nil, errors.New("a $ref in it refers to nothing")
-	}
-	return nil, errors.New("it is not a valid JSON Schema 2020-12")
-}
-
-// validateRaw validates a value with the library.
-func validateRaw(s *jsonschema.Schema, v any, sensitive bool) []Violation {
-	v, err := value.ResolveAll(v)
-	if err != nil {
-		return []Violation{{Message: "could not be read"}}
-	}
-	if failure, ok := errors.AsType[*jsonschema.ValidationError](s.Validate(v)); ok {
-		return sortByPath(libraryViolations(failure, sensitive))
-	}
-	return nil
-}
-
 // libraryViolations converts the violations that the library reports.
 func libraryViolations(e *jsonschema.ValidationError, sensitive bool) []Violation {
 	switch e.ErrorKind.(type) {
@@ -201,8 +158,8 @@ func libraryMessage(k jsonschema.ErrorKind, sensitive bool) string {
 	case *kind.Pattern:
 		return "must match the pattern " + k.Want + tail(k.Got)
 	case *kind.Format:
-		if f, ok := formats[k.Want]; ok {
-			return "must be " + f + tail(k.Got)
+		if _, ok := formats[k.Want]; ok {
+			return formatPhrase(k.Want, k.Err == errLongFormat) + tail(k.Got)
 		}
 		return "must have the format " + k.Want + tail(k.Got)
 	case *kind.FalseSchema:

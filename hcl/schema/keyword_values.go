@@ -164,7 +164,7 @@ func (p *parser) finish(t *Type, at hclv2.Range) {
 		plain.Enum, plain.Nullable, plain.Extra, plain.library = nil, false, nil, nil
 		check := plain.Compile()
 		t.Enum = slices.DeleteFunc(slices.Clone(t.Enum), func(e EnumValue) bool {
-			_, violations := check.Check(e.Value)
+			_, violations, _ := check.Check(e.Value, Unlimited)
 			if len(violations) > 0 {
 				p.fail(at, "Invalid enum value", "The value %s %s.", showJSON(e.Value), violations[0].Message)
 			}
@@ -172,7 +172,7 @@ func (p *parser) finish(t *Type, at hclv2.Range) {
 		})
 	}
 	if len(t.Examples) > 0 {
-		if _, violations := t.Compile().Check(t.Examples[0]); len(violations) > 0 {
+		if _, violations, _ := t.Compile().Check(t.Examples[0], Unlimited); len(violations) > 0 {
 			p.fail(at, "Invalid example", "The example does not fit the type %s: %s.", t, violations[0])
 			t.Examples = nil
 		}
@@ -196,7 +196,7 @@ func (p *parser) defaultValue(t *Type, expr hclv2.Expression) (any, bool) {
 		return nil, false
 	}
 	hint := descriptionHint(t, v)
-	out, violations := t.Compile().Check(v)
+	out, violations, _ := t.Compile().Check(v, Unlimited)
 	for _, violation := range violations {
 		p.fail(expr.Range(), "Invalid default", "The default does not fit the type %s: %s.%s", t, violation, hint)
 	}

@@ -84,7 +84,7 @@ func TestArgumentsCostWhatIsReserved(t *testing.T) {
 			reserved := int64(-1)
 			var violations []Violation
 			before := allocated(func() {
-				_, violations, _ = v.ArgumentsWithin(raw, reserving(func(n int64) error {
+				_, violations, _ = v.Arguments(raw, reserving(func(n int64) error {
 					reserved = n
 					return errRefused
 				}))
@@ -97,7 +97,7 @@ func TestArgumentsCostWhatIsReserved(t *testing.T) {
 				continue
 			}
 			took := allocated(func() {
-				_, violations, _ = v.ArgumentsWithin(raw, unlimited{})
+				_, violations, _ = v.Arguments(raw, Unlimited)
 			}) - before
 			const slack = 768 << 10 // for violations
 			if took > reserved+allocationSlack(reserved)+slack {
@@ -138,7 +138,7 @@ func TestWrongKindsAreReportedAtTheirPlaces(t *testing.T) {
 		ones:                                                     "the arguments must be an object, got a list of 1000",
 		`1`:                                                      "the arguments must be an object, got the number 1",
 	} {
-		_, violations := v.Arguments([]byte(raw))
+		_, violations, _ := v.Arguments([]byte(raw), Unlimited)
 		var got []string
 		for _, v := range violations {
 			got = append(got, v.String())
@@ -147,7 +147,7 @@ func TestWrongKindsAreReportedAtTheirPlaces(t *testing.T) {
 			t.Errorf("%.60s: got %q, want %q", raw, got, want)
 		}
 	}
-	_, violations := v.Arguments([]byte(`{"b":` + ones + `}`))
+	_, violations, _ := v.Arguments([]byte(`{"b":`+ones+`}`), Unlimited)
 	if len(violations) != maxViolations+1 || violations[99].String() != "b[99]: must be a string, got the number 1" ||
 		!strings.Contains(violations[100].Message, "further violations") {
 		t.Errorf("%d violations, the last ones %v", len(violations), violations[max(0, len(violations)-2):])
@@ -171,8 +171,8 @@ func FuzzArgumentsAlongATypeAreThoseReadWhole(f *testing.F) {
 		}
 		for name, typ := range typesOfArguments {
 			v := ObjectOf(&Member{Name: "x", Type: typ}, &Member{Name: "a", Type: &Type{Kind: Integer, Nullable: true}, Optional: true}).Compile()
-			got, violations := v.Arguments([]byte(text))
-			want, wantViolations := v.Values(object)
+			got, violations, _ := v.Arguments([]byte(text), Unlimited)
+			want, wantViolations, _ := v.Values(object, Unlimited)
 			if len(wantViolations) > maxViolations {
 				continue
 			}
@@ -239,6 +239,15 @@ func TestChecksOfInputsLookAtTheTime(t *testing.T) {
 	}
 	words := &Type{Kind: String, Pattern: slow}
 	either := &Type{OneOf: []*Type{words, {Kind: Bool}, {Kind: Integer}}}
+	library := func(doc map[string]any) *Type {
+		l, err := compileLibrary(doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &Type{library: l}
+	}
+	nested := map[string]any{"items": map[string]any{"$ref": "#"}}
+	nestedTwice := map[string]any{"anyOf": []any{map[string]any{"allOf": []any{nested, false}}, nested}}
 	a30 := `"` + strings.Repeat("a", 30) + `",`
 	for name, c := range map[string]struct {
 		typ  *Type
@@ -248,11 +257,14 @@ func TestChecksOfInputsLookAtTheTime(t *testing.T) {
 		"many texts":     {ListOf(words), `[` + strings.Repeat(a30, 100_000) + `"a"]`},
 		"a map":          {&Type{Kind: Map, Elem: ListOf(words)}, `{"a":[` + strings.Repeat(a30, 100_000) + `"a"]}`},
 		"items of a set": {&Type{Kind: Set, Elem: &Type{Kind: Integer}}, `[` + strings.Repeat("1,", 1_500_000) + `1]`},
+		"a raw schema":   {library(map[string]any{"items": map[string]any{"pattern": "^(a?){400}b?$"}}), `[` + strings.Repeat(a30, 100_000) + `"a"]`},
+		"names":          {library(map[string]any{"patternProperties": map[string]any{"(aa?){400}b": true}}), `{"` + strings.Repeat("a", 3<<20) + `":1}`},
+		"references":     {library(nestedTwice), strings.Repeat("[", 60) + strings.Repeat("]", 60)},
 		"alternatives":   {ListOf(either), `[` + strings.Repeat(a30, 100_000) + `"a"]`},
 	} {
 		v := ObjectOf(&Member{Name: "x", Type: c.typ}).Compile()
 		b := &timed{elements: 200_000}
-		_, violations, err := v.ArgumentsWithin([]byte(`{"x":`+c.text+`}`), b)
+		_, violations, err := v.Arguments([]byte(`{"x":`+c.text+`}`), b)
 		if err != errTimeOver || violations != nil || b.most > 10_000 || b.elements < -10_000 {
 			t.Errorf("%s: %v, %v, %d elements at once, %d after the end", name, violations, err, b.most, -b.elements)
 		}
@@ -265,7 +277,7 @@ func TestFormatsHaveALength(t *testing.T) {
 		v := ObjectOf(&Member{Name: "x", Type: &Type{Kind: String, Format: format}}).Compile()
 		for _, part := range []string{"a", "1.", "/", "(a)*", "{a}"} {
 			raw := []byte(`{"x":"` + strings.Repeat(part, 3<<20/len(part)) + `"}`)
-			if took := allocated(func() { v.Arguments(raw) }); took > 9*int64(len(raw)) {
+			if took := allocated(func() { v.Arguments(raw, Unlimited) }); took > 9*int64(len(raw)) {
 				t.Errorf("%s of %q takes %d times its text", format, part, took/int64(len(raw)))
 			}
 		}
@@ -294,11 +306,11 @@ func TestWhatATypeAddsIsReserved(t *testing.T) {
 		v := ObjectOf(&Member{Name: "x", Type: c.typ}).Compile()
 		raw, reserved := []byte(`{"x":`+c.text+`}`), int64(0)
 		before := allocated(func() {
-			v.ArgumentsWithin(raw, reserving(func(n int64) error { reserved = n; return errors.New("refused") }))
+			v.Arguments(raw, reserving(func(n int64) error { reserved = n; return errors.New("refused") }))
 		})
 		var arguments map[string]any
 		var violations []Violation
-		took := allocated(func() { arguments, violations, _ = v.ArgumentsWithin(raw, unlimited{}) }) - before
+		took := allocated(func() { arguments, violations, _ = v.Arguments(raw, Unlimited) }) - before
 		if violations != nil || took > reserved+allocationSlack(reserved)+768<<10 || reserved > 2*took {
 			t.Errorf("%s: %d bytes were reserved, %d taken: %v", name, reserved, took, violations)
 		}
@@ -312,7 +324,7 @@ func TestTypesDoNotMultiplyTheTimeOfReading(t *testing.T) {
 	either := named(t, "one_of(object({ k = enum(\"a\"), x = optional(type.x) }), object({ k = enum(\"b\"), x = optional(type.x) }))")
 	v := ObjectOf(&Member{Name: "x", Type: either}).Compile()
 	raw := `{"x":` + strings.Repeat(`{"k":"a","x":`, 200) + `{"k":"b"}` + strings.Repeat("}", 201)
-	if _, violations := v.Arguments([]byte(raw)); violations != nil {
+	if _, violations, _ := v.Arguments([]byte(raw), Unlimited); violations != nil {
 		t.Error(violations)
 	}
 	var members []*Member
@@ -322,7 +334,7 @@ func TestTypesDoNotMultiplyTheTimeOfReading(t *testing.T) {
 	for _, element := range []string{"{}", `{"m999":1}`} {
 		b := &timed{elements: 200_000}
 		v := ObjectOf(&Member{Name: "x", Type: ListOf(ObjectOf(members...))}).Compile()
-		_, violations, err := v.ArgumentsWithin([]byte(`{"x":`+repeated("[", "]", always(element))+`}`), b)
+		_, violations, err := v.Arguments([]byte(`{"x":`+repeated("[", "]", always(element))+`}`), b)
 		if err != errTimeOver || violations != nil || b.most > 10_000 || b.elements < -10_000 {
 			t.Errorf("%s: %v, %v, %d elements at once, %d after the end", element, violations, err, b.most, -b.elements)
 		}

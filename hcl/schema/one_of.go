@@ -163,9 +163,9 @@ func bareType(t *Type) *Type {
 }
 
 // alternativeOf returns the first alternative that a value fits, or nil.
-func (t *Type) alternativeOf(v any) *Type {
+func (t *Type) alternativeOf(v any, time *checkTime) *Type {
 	for i, validator := range t.fits() {
-		if _, _, violations := validator.check(v, pass{}); violations == nil {
+		if _, _, violations := validator.check(v, pass{time: time}); violations == nil {
 			return t.OneOf[i]
 		}
 	}

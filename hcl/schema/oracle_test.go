@@ -50,21 +50,21 @@ func FuzzChecksAgreeWithTheAdvertisedSchema(f *testing.F) {
 		again, together := read.Compile(), withoutAlternatives(typ).Compile()
 		for range 20 {
 			v := r.value(typ, 0)
-			out, violations := check.Check(v)
-			err := library.Validate(withoutNulls(typ, v))
+			out, violations, _ := check.Check(v, Unlimited)
+			err := library.Validate(withoutNulls(typ, v, &checkTime{limit: Unlimited}))
 			if (err == nil) != (len(violations) == 0) {
 				t.Fatalf("%s\n%s\nvalue %s\nours:    %v\nlibrary: %v", source, typ.AppendSchema(nil), showJSON(v), violations, err)
 			}
-			if _, back := again.Check(v); (len(back) == 0) != (err == nil) {
+			if _, back, _ := again.Check(v, Unlimited); (len(back) == 0) != (err == nil) {
 				t.Fatalf("%s, read back (exact: %v)\nvalue %s\nours:    %v\nlibrary: %v", typ.AppendSchema(nil), read.library == nil, showJSON(v), back, err)
 			}
 			if err != nil {
 				continue
 			}
-			if _, violations := together.Check(out); len(violations) > 0 {
+			if _, violations, _ := together.Check(out, Unlimited); len(violations) > 0 {
 				t.Fatalf("%s\n%s became %s, which is not what expressions expect: %v", source, showJSON(v), showJSON(out), violations)
 			}
-			if twice, violations := check.Check(out); len(violations) > 0 || !value.Equal(twice, out) {
+			if twice, violations, _ := check.Check(out, Unlimited); len(violations) > 0 || !value.Equal(twice, out) {
 				t.Fatalf("%s\n%s became %s and then %s %v", source, showJSON(v), showJSON(out), showJSON(twice), violations)
 			}
 		}
@@ -119,7 +119,7 @@ func TestNullOfAnOptionalMemberIsAcceptedAgainstTheSchemaAndCountsAsAbsent(t *te
 	if err := oracle(t, typ).Validate(sent); err == nil {
 		t.Error("the schema allows the null of a, so it is no exception")
 	}
-	got, violations := typ.Compile().Check(sent)
+	got, violations, _ := typ.Compile().Check(sent, Unlimited)
 	if want := map[string]any{"b": nil}; len(violations) > 0 || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, %v; want %v", got, violations, want)
 	}
@@ -266,6 +266,6 @@ func (r random) value(t *Type, depth int) any {
 }
 
 func mustCheck(t *Type, v any) []Violation {
-	_, violations := t.Compile().Check(v)
+	_, violations, _ := t.Compile().Check(v, Unlimited)
 	return violations
 }

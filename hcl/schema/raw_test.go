@@ -48,7 +48,7 @@ func TestWholeSchemaReadsBackIntoAType(t *testing.T) {
 	if got := typ.String(); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	out, violations := typ.Compile().Arguments([]byte(`{"id":1.0}`))
+	out, violations, _ := typ.Compile().Arguments([]byte(`{"id":1.0}`), Unlimited)
 	if len(violations) > 0 || out["id"] != 1 || out["note"] != "none" {
 		t.Errorf("got %v, %v", out, violations)
 	}
@@ -70,7 +70,7 @@ func TestWhatTheLanguageCannotSayIsEnforcedAllTheSame(t *testing.T) {
 		`{"a":1,"b":"y"}`:            "a: must be a string, got the number 1",
 		`{"n":1e999999999,"a":null}`: "n: is a number with an exponent beyond 1000, which no number may have",
 	} {
-		_, violations := v.Arguments([]byte(arguments))
+		_, violations, _ := v.Arguments([]byte(arguments), Unlimited)
 		var got []string
 		for _, v := range violations {
 			got = append(got, v.String())

@@ -14,7 +14,6 @@ import (
 	"hatchel/hcl/value"
 
 	hclv2 "github.com/hashicorp/hcl/v2"
-	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
 // Kind is the kind of a type, without its keywords.
@@ -89,7 +88,7 @@ type Type struct {
 	Upload   *string
 	Extra    []Keyword // raw JSON Schema in addition to the fields above
 	verbatim *any      // the complete schema as written, advertised instead of the fields
-	library  *jsonschema.Schema
+	library  *library
 	// the type is invalid, which was reported: follow-up mistakes are suppressed
 	broken bool
 	fits   func() []*Validator // of OneOf

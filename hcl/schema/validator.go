@@ -43,24 +43,30 @@ func newValidator(t *Type, all, arguments check) *Validator {
 }
 
 // Values validates decoded arguments of a call, which it may change. It returns them converted,
-// with defaults applied at every depth, or every violation.
-func (v *Validator) Values(arguments map[string]any) (map[string]any, []Violation) {
-	return v.values(arguments, pass{owned: true})
+// with defaults applied at every depth, or every violation. An error is one of the time.
+func (v *Validator) Values(arguments map[string]any, time Time) (map[string]any, []Violation, error) {
+	return v.values(arguments, pass{owned: true, time: &checkTime{limit: time}})
 }
 
-func (v *Validator) values(arguments map[string]any, p pass) (map[string]any, []Violation) {
+func (v *Validator) values(arguments map[string]any, p pass) (map[string]any, []Violation, error) {
 	out, _, violations := v.arguments(arguments, p)
-	if len(violations) > 0 {
-		return nil, limitViolations(violations)
+	if p.time.err != nil {
+		return nil, nil, p.time.err
+	} else if len(violations) > 0 {
+		return nil, limitViolations(violations), nil
 	}
-	return out.(map[string]any), nil
+	return out.(map[string]any), nil, nil
 }
 
 // Check validates a value and returns it converted, with defaults applied at every depth. It does
-// not change v. If there are violations, the returned value is undefined.
-func (v *Validator) Check(val any) (any, []Violation) {
-	out, _, violations := v.check(val, pass{})
-	return out, limitViolations(violations)
+// not change v. If there are violations, the returned value is undefined. An error is one of the time.
+func (v *Validator) Check(val any, time Time) (any, []Violation, error) {
+	p := pass{time: &checkTime{limit: time}}
+	out, _, violations := v.check(val, p)
+	if p.time.err != nil {
+		return nil, nil, p.time.err
+	}
+	return out, limitViolations(violations), nil
 }
 
 // A check converts a value to its type or returns its violations. changed reports whether the
@@ -76,33 +82,27 @@ type pass struct {
 	memo    memo // the results of types of alternatives that contain themselves
 }
 
-// checkTime is the time that a validation may take. A nil checkTime never ends. What is bounded by the size of the
-// value and linear in it does not look at it.
+// checkTime is the time of the running validation. What is bounded by the size of the value and linear in it does not
+// look at it.
 type checkTime struct {
-	budget Budget
-	step   value.Step // of budget; nil until it is needed, because it takes memory
-	err    error      // of step: the rest is not checked, and what was found does not count
+	limit Time
+	step  value.Step // of limit; nil until it is needed, because it takes memory
+	err   error      // of step: the rest is not checked, and what was found does not count
 }
 
 // take accounts for n elements. It reports false when the time is over.
 func (t *checkTime) take(n int) bool {
-	if t == nil {
-		return true
-	}
 	if t.err == nil {
-		t.err = t.budget.Step(n)
+		t.err = t.limit.Step(n)
 	}
 	return t.err == nil
 }
 
-func (t *checkTime) isOver() bool { return t != nil && t.err != nil }
+func (t *checkTime) isOver() bool { return t.err != nil }
 
 func (t *checkTime) matches(p *Pattern, s string) (matches bool) {
-	if t == nil {
-		return p.MatchString(s)
-	}
 	if t.step == nil {
-		t.step = t.budget.Step
+		t.step = t.limit.Step
 	}
 	if t.err == nil {
 		matches, t.err = value.MatchSteps(p.re, p.size, s, t.step)
@@ -157,7 +157,7 @@ func (c checkCompiler) wrapCheck(t *Type, inner check) check {
 		if v == nil && t.library == nil {
 			return nil, false, nil
 		} else if v == nil {
-			return nil, false, validateRaw(t.library, nil, c.sensitive)
+			return nil, false, t.library.validate(nil, p.time, c.sensitive)
 		}
 		return inner(v, p)
 	}
@@ -171,7 +171,7 @@ func (c checkCompiler) withLibrary(t *Type, inner check) check {
 		if p.skipped && violations != nil {
 			return out, changed, violations // the library cannot read it
 		}
-		raw := validateRaw(t.library, withoutNulls(t, v), c.sensitive)
+		raw := t.library.validate(withoutNulls(t, v, p.time), p.time, c.sensitive)
 		for _, r := range raw {
 			said := func(v Violation) bool { return strings.HasPrefix(v.Path, r.Path) }
 			if t.verbatim == nil || !slices.ContainsFunc(violations, said) {
@@ -183,9 +183,9 @@ func (c checkCompiler) withLibrary(t *Type, inner check) check {
 }
 
 // withoutNulls returns the value without the nulls of optional members.
-func withoutNulls(t *Type, v any) any {
+func withoutNulls(t *Type, v any, time *checkTime) any {
 	if t = t.Unfolded(); t.OneOf != nil {
-		if t = t.alternativeOf(v); t == nil {
+		if t = t.alternativeOf(v, time); t == nil {
 			return v
 		}
 	}
@@ -199,7 +199,7 @@ func withoutNulls(t *Type, v any) any {
 		}
 		out := make([]any, len(v))
 		for i, e := range v {
-			out[i] = withoutNulls(t.Elem, e)
+			out[i] = withoutNulls(t.Elem, e, time)
 		}
 		return out
 	case map[string]any:
@@ -209,9 +209,9 @@ func withoutNulls(t *Type, v any) any {
 			switch {
 			case ok && e == nil && m.dropsNull():
 			case ok:
-				out[k] = withoutNulls(m.Type, e)
+				out[k] = withoutNulls(m.Type, e, time)
 			case t.Kind == Map:
-				out[k] = withoutNulls(t.Elem, e)
+				out[k] = withoutNulls(t.Elem, e, time)
 			default:
 				out[k] = e
 			}
@@ -256,7 +256,7 @@ func (c checkCompiler) kindCheck(t *Type) check {
 
 // retryDecoded decodes a deferred value and checks it again, or returns a violation for a value of
 // the wrong kind.
-func (c checkCompiler) retryDecoded(need string, v any, again check) (any, bool, []Violation) {
+func (c checkCompiler) retryDecoded(need string, v any, p pass, again check) (any, bool, []Violation) {
 	d, ok := v.(value.LazyJSON)
 	if !ok {
 		return v, false, c.violation(need, describeValue(v))
@@ -265,17 +265,17 @@ func (c checkCompiler) retryDecoded(need string, v any, again check) (any, bool,
 	if err != nil {
 		return v, false, singleViolation("could not be read")
 	}
-	out, _, violations := again(decoded, pass{})
+	out, _, violations := again(decoded, pass{time: p.time})
 	return out, true, violations
 }
 
 func (c checkCompiler) plain(need string, is func(any) bool) check {
 	var self check
-	self = func(v any, _ pass) (any, bool, []Violation) {
+	self = func(v any, p pass) (any, bool, []Violation) {
 		if is(v) {
 			return v, false, nil
 		}
-		return c.retryDecoded(need, v, self)
+		return c.retryDecoded(need, v, p, self)
 	}
 	return self
 }

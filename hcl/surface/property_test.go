@@ -205,7 +205,7 @@ func worst(old, new *schema.Type, output bool) (breaking bool, text string) {
 }
 
 func accepts(v *schema.Validator, x any) bool {
-	_, violations := v.Check(x)
+	_, violations, _ := v.Check(x, schema.Unlimited)
 	return len(violations) == 0
 }
 

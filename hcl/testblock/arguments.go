@@ -82,7 +82,7 @@ func (e *element) value(x *hclexpr.Expr, name string, t *schema.Type) any {
 	if t == anyType {
 		return v
 	}
-	checked, violations := t.Compile().Check(v)
+	checked, violations, _ := t.Compile().Check(v, schema.Unlimited)
 	for _, violation := range violations {
 		e.diags.Errorf(x.Range, "Wrong type", "%s: %s.", name, violation)
 	}

@@ -80,7 +80,7 @@ func (b *block) checkAnswer(m *mockBlock, r *replyBlock, mock *Mock, name string
 				fits = true
 				continue
 			}
-			_, violations := t.Compile().Check(v)
+			_, violations, _ := t.Compile().Check(v, schema.Unlimited)
 			fits = fits || violations == nil
 			if found == nil {
 				found, declared = violations, what

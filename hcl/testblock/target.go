@@ -140,7 +140,7 @@ func (b *block) setAnswers(t *Test, e *element) {
 		if a.ask == nil || b.d.Diags.HasErrors() {
 			continue
 		}
-		if _, err := a.ask.ParseResponse(t.Answers[a.key]); errors.As(err, &invalid) {
+		if _, err := a.ask.ParseResponse(t.Answers[a.key], schema.Unlimited); errors.As(err, &invalid) {
 			b.d.Diags.Errorf(a.at, "Answer refused", "The question %q refuses this answer: %v.", a.key, invalid)
 		}
 	}
@@ -171,7 +171,7 @@ func (b *block) checkArguments(t *Test) {
 	if t.Args != nil {
 		args = t.Args
 	}
-	_, violations := b.op.Validator.Check(args)
+	_, violations, _ := b.op.Validator.Check(args, schema.Unlimited)
 	var texts []string
 	for _, v := range violations {
 		texts = append(texts, v.String())

@@ -120,7 +120,7 @@ func (p *Program) askUser(c *call) error {
 		}
 	}
 	a.Record = &audit.Approval{By: "caller", At: time.Now(), Rules: ruleNames(a.userRules)}
-	answer, err := ask.ParseResponse(sent)
+	answer, err := ask.ParseResponse(sent, c.frame.Budget())
 	if err != nil {
 		return missingConfirmation
 	}

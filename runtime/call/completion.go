@@ -85,7 +85,10 @@ func (o *Operation) mayComplete(ctx context.Context, req *mcp.CompleteRequest) b
 	}
 	c := o.newCallOf(ctx, req.Caller, adapters.NopClient{})
 	defer c.result.Release()
-	c.frame.Input = o.Decl.ParsePartial(o.knownInputs(req))
+	var err error
+	if c.frame.Input, err = o.Decl.ParsePartial(o.knownInputs(req), (*argumentBudget)(c)); err != nil {
+		return false
+	}
 	return o.Rules.Decide(&policy.Evaluation{Frame: c.frame, Partial: true}).Verdict == policy.Allowed
 }
 

@@ -183,19 +183,19 @@ func (o *Operation) validate(c *call, in inputs) error {
 		return in.err
 	}
 	var violations []schema.Violation
+	var err error
 	switch {
 	case in.texts != nil:
-		c.frame.Input, violations = o.Decl.ParseTexts(in.texts)
+		c.frame.Input, violations, err = o.Decl.ParseTexts(in.texts, (*argumentBudget)(c))
 	case in.values == nil:
-		var err error
-		c.frame.Input, violations, err = o.Decl.Validator.ArgumentsWithin(in.raw, (*argumentBudget)(c))
-		if err != nil {
-			return c.refuseBudget(err)
-		}
+		c.frame.Input, violations, err = o.Decl.Validator.Arguments(in.raw, (*argumentBudget)(c))
 	default:
 		var v any
-		v, violations = o.Decl.Validator.Check(in.values)
+		v, violations, err = o.Decl.Validator.Check(in.values, (*argumentBudget)(c))
 		c.frame.Input, _ = v.(map[string]any)
+	}
+	if err != nil {
+		return c.refuseBudget(err)
 	}
 	if len(violations) == 0 {
 		return nil

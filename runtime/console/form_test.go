@@ -414,12 +414,12 @@ func FuzzForm(f *testing.F) {
 			return
 		}
 		input := inputs[n]
-		_, violations := input.Compile().Arguments([]byte(arguments))
+		_, violations, _ := input.Compile().Arguments([]byte(arguments), schema.Unlimited)
 		back, problems, ok := console.RoundTrip(input, []byte(arguments))
 		if !ok {
 			return
 		}
-		_, after := input.Compile().Arguments(back)
+		_, after, _ := input.Compile().Arguments(back, schema.Unlimited)
 		if problems || len(violations) != len(after) {
 			t.Errorf("%s becomes %s, with %v after %v", arguments, back, after, violations)
 		}

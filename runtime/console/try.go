@@ -2,6 +2,7 @@ package console
 
 import (
 	"cmp"
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"hatchel/hcl"
+	"hatchel/hcl/functions"
 	"hatchel/hcl/schema"
 	"hatchel/runtime/call"
 	"hatchel/runtime/mcp"
@@ -82,14 +84,21 @@ func prefill(q *request, input *schema.Type) url.Values {
 	return url.Values{rawField: {cmp.Or(arguments, "{}")}}
 }
 
-// arguments returns the arguments that were entered. It reports false for a form with problems.
-func (d *tryData) arguments(t *hcl.Tool) (text []byte, ok bool) {
+// arguments returns the arguments that were entered. It reports false for a form with problems. Checking them ends with
+// the timeout of the tool.
+func (d *tryData) arguments(ctx context.Context, t *hcl.Tool) (text []byte, ok bool) {
 	if d.Raw != nil {
 		text = []byte(d.typed)
 	} else {
 		text = d.Form.arguments()
 	}
-	values, violations := t.Validator.Arguments(text)
+	ctx, cancel := context.WithTimeout(ctx, t.Timeout)
+	defer cancel()
+	values, violations, err := t.Validator.Arguments(text, formBudget{&functions.Context{Call: ctx}})
+	if err != nil {
+		d.Problems = append(d.Problems, "Checking the arguments took longer than the timeout of the tool.")
+		return text, false
+	}
 	d.hidden = output.NewScrubber(output.SensitiveTexts(nil, values, t.Input, false))
 	if d.Raw != nil {
 		for _, v := range violations {
@@ -100,6 +109,11 @@ func (d *tryData) arguments(t *hcl.Tool) (text []byte, ok bool) {
 	d.Form.addViolations(violations)
 	return text, !d.Form.hasProblems()
 }
+
+// formBudget is what the arguments of a form may take, whose text has a maximum length.
+type formBudget struct{ *functions.Context }
+
+func (formBudget) Reserve(int64) error { return nil }
 
 func (c *Console) plan(q *request) (*answer, error) {
 	return c.try(q, c.showPlan)
@@ -127,7 +141,7 @@ func (c *Console) try(q *request, do func(*request, *call.Program, *tryData, []b
 	if q.PostForm.Has("add") || q.PostForm.Has("remove") {
 		return out, nil
 	}
-	arguments, ok := page.Try.arguments(page.Tool)
+	arguments, ok := page.Try.arguments(q.Context(), page.Tool)
 	if !ok {
 		out.status = http.StatusUnprocessableEntity
 		return out, nil

@@ -283,7 +283,7 @@ func (x *Exchange) Pending(g *AskGroup, f *hcl.Frame) (pending []*hcl.Ask, err e
 			continue
 		}
 		if v, ok := sent[a.Key]; ok {
-			if ok, err = x.acceptAnswer(a, v); err != nil {
+			if ok, err = x.acceptAnswer(a, v, f); err != nil {
 				return nil, err
 			} else if ok {
 				continue
@@ -299,8 +299,8 @@ func (x *Exchange) Pending(g *AskGroup, f *hcl.Frame) (pending []*hcl.Ask, err e
 }
 
 // acceptAnswer parses an answer, and reports whether it is valid.
-func (x *Exchange) acceptAnswer(a *hcl.Ask, sent any) (bool, error) {
-	answer, err := a.ParseResponse(sent)
+func (x *Exchange) acceptAnswer(a *hcl.Ask, sent any, f *hcl.Frame) (bool, error) {
+	answer, err := a.ParseResponse(sent, f.Budget())
 	var declined *hcl.DeclinedError
 	var invalid *hcl.InvalidAnswerError
 	switch {
@@ -316,7 +316,7 @@ func (x *Exchange) acceptAnswer(a *hcl.Ask, sent any) (bool, error) {
 		x.invalid[a.Key] = invalid.Error()
 		return false, nil
 	}
-	return false, err
+	return false, failure.AsFault(err)
 }
 
 // fallback answers for a client that cannot be asked.

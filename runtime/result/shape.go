@@ -1,11 +1,14 @@
 package result
 
 import (
+	"context"
+	"fmt"
 	"strings"
 	"sync/atomic"
 
 	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/hcl/functions"
 	"hatchel/hcl/schema"
 	"hatchel/runtime/failure"
 )
@@ -96,9 +99,17 @@ func (s *Shaper) shapeValue(r *Result, f *hcl.Frame) (err error) {
 	if s.tool.ReturnsValidator == nil || !r.HasValue {
 		return nil
 	}
-	checked, violations := s.tool.ReturnsValidator.Check(r.Value)
+	ctx, cancel := context.WithTimeout(f.Context, s.tool.Timeout) // the frame has none after backends were called
+	defer cancel()
+	time := &functions.Context{Call: ctx}
+	checked, violations, err := s.tool.ReturnsValidator.Check(r.Value, time)
 	if len(violations) > 0 && s.tool.Result == nil { // a service may answer with more than the tool promises
-		checked, violations = s.tool.ReturnsValidator.Check(s.tool.Returns.WithoutUndeclared(r.Value))
+		without := s.tool.Returns.WithoutUndeclared(r.Value)
+		checked, violations, err = s.tool.ReturnsValidator.Check(without, time)
+	}
+	if err != nil {
+		const format = "checking the result against the type that this tool declares took longer than the timeout of %s"
+		return &adapters.Fault{Message: fmt.Sprintf(format, failure.FormatDuration(s.tool.Timeout)), Cause: err}
 	}
 	if len(violations) > 0 {
 		const text = "the result does not match the type that this tool declares, so it was not sent:\n"

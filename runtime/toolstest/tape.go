@@ -124,7 +124,7 @@ func decodeTape(src []byte) ([]*exchange, error) {
 	if err != nil {
 		return nil, err
 	}
-	checked, violations := tapeType.Compile().Check(v)
+	checked, violations, _ := tapeType.Compile().Check(v, schema.Unlimited)
 	if violations != nil {
 		return nil, fmt.Errorf("%s", violations[0])
 	}
@@ -157,7 +157,7 @@ func decodeExchange(v any) (*exchange, error) {
 	}
 	joinLines(x.request)
 	joinLines(reply)
-	checked, violations := t.Compile().Check(reply)
+	checked, violations, _ := t.Compile().Check(reply, schema.Unlimited)
 	if violations != nil {
 		return nil, fmt.Errorf("response.%s", violations[0])
 	}

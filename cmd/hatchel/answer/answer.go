@@ -35,7 +35,7 @@ func parseAnswer(ask *hcl.Ask, text string) (map[string]any, error) {
 		return nil, err
 	}
 	var wrong *hcl.InvalidAnswerError
-	if _, err := ask.ParseResponse(answer); errors.As(err, &wrong) {
+	if _, err := ask.ParseResponse(answer, schema.Unlimited); errors.As(err, &wrong) {
 		return nil, fmt.Errorf("the answer to %q is not valid: %s", ask.Key, wrong)
 	}
 	return answer, nil

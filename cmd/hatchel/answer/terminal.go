@@ -184,7 +184,7 @@ func (t *Terminal) readField(ctx context.Context, m *schema.Member) (any, error)
 		if IsSequence(m.Type) && !isList {
 			v = []any{v}
 		}
-		_, violations := validator.Check(v)
+		_, violations, _ := validator.Check(v, schema.Unlimited)
 		if len(violations) == 0 {
 			return v, nil
 		}

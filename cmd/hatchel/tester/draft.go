@@ -151,7 +151,8 @@ func (s *Suite) tryDraft(ctx context.Context, draft *toolstest.Draft) (missing s
 	}
 	tests, diags := testblock.Decode(s.base.config, []hcl.TestBlock{{Block: body.Blocks[0], Src: text}})
 	if diags.HasErrors() { // such as arguments of a schema, which the author completes
-		if _, violations := s.findTool(draft.Tool).Validator.Check(draft.Args); len(violations) > 0 {
+		validator := s.findTool(draft.Tool).Validator
+		if _, violations, _ := validator.Check(draft.Args, schema.Unlimited); len(violations) > 0 {
 			draft.Expect = map[string]any{"refused": violations[0].Path}
 		}
 		draft.Note = diags[0].Detail

@@ -300,6 +300,6 @@ func fits(t *tree, constant string) bool {
 		one, _ := value.Decode(json.RawMessage(e))
 		typ.Enum = append(typ.Enum, language.EnumValue{Value: one})
 	}
-	_, violations := typ.Compile().Check(v)
+	_, violations, _ := typ.Compile().Check(v, language.Unlimited)
 	return len(violations) == 0
 }
