@@ -274,6 +274,9 @@ func TestConnectionFailuresAreExplained(t *testing.T) {
 		{closed.URL, 1, "connection refused"},
 		{"http://tools.example.com", 2, "unencrypted"},
 		{"ftp://x", 2, "requires the URL of a server"},
+		{"127.0.0.1:8080", 2, "requires the URL of a server: write http://127.0.0.1:8080\n"},
+		{"localhost:8080", 2, "requires the URL of a server: write http://localhost:8080\n"},
+		{"tools.example:443", 2, "requires the URL of a server: write https://tools.example:443\n"},
 		{"https://user:pw@x.example", 2, "requires the URL of a server"},
 	} {
 		t.Run(c.says, func(t *testing.T) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"net/url"
 	"time"
 
@@ -49,6 +50,10 @@ own calls, with --own.`,
 	return cmd
 }
 
+// noEvents is printed in place of events.
+const noEvents = "hatchel: the server has kept no such events. It keeps events while somebody listens, and for 5 minutes " +
+	"after that: --follow listens"
+
 // retryDelay is the pause before a lost connection is made again.
 const retryDelay = time.Second
 
@@ -59,11 +64,13 @@ func (f *eventsFlags) run(cmd *cobra.Command) error {
 	}
 	defer client.Close()
 	query, out, connected := f.query(), cmd.OutOrStdout(), false // once
+	printed := false
 	each := func(line []byte) error {
 		id, err := eventlog.ID(line)
 		if err != nil {
 			return err
 		}
+		printed = true
 		query.Set("since", id)
 		query.Del("replay")
 		if f.asJSON {
@@ -75,6 +82,9 @@ func (f *eventsFlags) run(cmd *cobra.Command) error {
 	for {
 		err := client.Events(cmd.Context(), query, each)
 		switch {
+		case err == nil && !printed && !f.follow:
+			_, err = fmt.Fprintln(cmd.ErrOrStderr(), noEvents)
+			return err
 		case err == nil || f.follow && cmd.Context().Err() != nil:
 			return nil
 		case !f.follow || !errors.Is(err, server.ErrStreamEnded) || err != server.ErrStreamEnded && !connected:

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"regexp"
 	"strings"
 	"time"
 
@@ -136,12 +137,22 @@ func knowsState(cfg *hcl.Config) bool {
 // KeyVariable holds the credential, because other users of the machine can read command lines.
 const KeyVariable = "HATCHEL_KEY"
 
+// plainAddress matches a host with a port and nothing that could be a password.
+var plainAddress = regexp.MustCompile(`^[A-Za-z0-9.-]+:[0-9]{1,5}$`)
+
 // CheckAddress checks the URL of a server, and where it was given, and returns the key of the environment for it; with
 // needsKey there must be one. Errors are those of package exit.
 func CheckAddress(given, address string, needsKey bool) (key string, err error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.RawQuery != "" ||
 		u.Fragment != "" {
+		if plainAddress.MatchString(address) {
+			scheme := "https"
+			if server.IsLoopback(address) || strings.HasPrefix(address, "localhost:") {
+				scheme = "http"
+			}
+			return "", exit.Misusef("%s requires the URL of a server: write %s://%s", given, scheme, address)
+		}
 		// The address is not quoted: it may have a password.
 		const text = "%s requires the URL of a server, as in https://example.com, without user, query and fragment"
 		return "", exit.Misusef(text, given)
