@@ -40,6 +40,11 @@ func (m *message) listenFilter(c *Caller) (f listenFilter, err *Error) {
 	if f.uris, err = m.filterNames("resourceSubscriptions"); err != nil {
 		return f, err
 	}
+	for _, uri := range f.uris {
+		if err := checkURI("an element of params.notifications.resourceSubscriptions", uri); err != nil {
+			return f, err
+		}
+	}
 	if f.tasks, err = m.filterNames("taskIds"); err != nil {
 		return f, err
 	}

@@ -65,7 +65,22 @@ func stringParam(member string, value []byte) (string, *Error) {
 	if !ok {
 		return "", invalidParams("params.%s must be a string", member)
 	}
+	if member == "uri" {
+		return s, checkURI("params.uri", s)
+	}
 	return s, nil
+}
+
+// maxURI is how many bytes the URI of a resource or its template has, as in the request lines of web servers. Errors
+// and subscriptions repeat it.
+const maxURI = 8 << 10
+
+// checkURI refuses a URI that is too long. Name is that of the member that holds it.
+func checkURI(name, uri string) *Error {
+	if len(uri) > maxURI {
+		return invalidParams("%s has %d bytes, and a URI may have at most %d", name, len(uri), maxURI)
+	}
+	return nil
 }
 
 // isObject reports whether a scanned value is an object.

@@ -286,6 +286,9 @@ func (m *message) completeRequest() (*CompleteRequest, *Error) {
 	if req.Name, ok = jsonscan.LookupText(m.params, "ref", name); !ok {
 		return nil, invalidParams("params.ref.%s must be a string", name)
 	}
+	if invalid := checkURI("params.ref."+name, req.Name); invalid != nil && name == "uri" {
+		return nil, invalid
+	}
 	if req.Argument, ok = jsonscan.LookupText(m.params, "argument", "name"); !ok {
 		return nil, invalidParams("params.argument must be an object with a name, a string")
 	}

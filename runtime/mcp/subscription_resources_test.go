@@ -199,6 +199,33 @@ func TestResourcesOfASubscriptionAreLimited(t *testing.T) {
 	})
 }
 
+// A URI has a length, whichever request names it, and a longer one is not repeated.
+func TestURIsHaveALength(t *testing.T) {
+	withServer(t, mcp.Options{}, func(t *testing.T, v *testClient) {
+		s := v.sessionHeaders()
+		for method, params := range map[string]string{
+			"resources/read":        `{"uri":%q}`,
+			"resources/subscribe":   `{"uri":%q}`,
+			"resources/unsubscribe": `{"uri":%q}`,
+			"completion/complete":   `{"ref":{"type":"ref/resource","uri":%q},"argument":{"name":"a","value":""}}`,
+		} {
+			for size, refused := range map[int]bool{8 << 10: false, 8<<10 + 1: true, 3 << 20: true} {
+				uri := "note://" + strings.Repeat("x", size-len("note://"))
+				body := fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"method":%q,"params":`+params+`}`, method, uri)
+				got := readAll(v.send(t.Context(), "POST", body, s...))
+				if said := strings.Contains(got, "a URI may have at most 8192"); said != refused || said && len(got) > 1000 {
+					t.Errorf("%s with %d bytes: %.300s", method, size, got)
+				}
+			}
+		}
+		long := `"note://` + strings.Repeat("x", 9<<10) + `"`
+		got := v.listen(t.Context(), `"resourceSubscriptions":[`+long+`]`)
+		if text := readAll(got); !strings.Contains(text, "a URI may have at most 8192") {
+			t.Errorf("listening got %s: %.300s", got.Status, text)
+		}
+	})
+}
+
 // slowFollowHandler makes Follow wait until it is allowed or cancelled.
 type slowFollowHandler struct {
 	*fakeHandler
