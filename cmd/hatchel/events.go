@@ -51,8 +51,8 @@ own calls, with --own.`,
 }
 
 // noEvents is printed in place of events.
-const noEvents = "hatchel: the server has kept no such events. It keeps events while somebody listens, and for 5 minutes " +
-	"after that: --follow listens"
+const noEvents = "hatchel: the server has kept no such events. It keeps events while somebody listens, and for " +
+	"5 minutes after that: --follow listens"
 
 // retryDelay is the pause before a lost connection is made again.
 const retryDelay = time.Second

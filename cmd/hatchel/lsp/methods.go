@@ -92,8 +92,8 @@ type documentRequest[P any] interface {
 }
 
 // onText is the handler of a request that needs only the text of a document: it is answered at once, or, as one that
-// an editor sends with the first document, after the first load of its folder. The result is null for a document that is
-// not open or not part of a configuration.
+// an editor sends with the first document, after the first load of its folder. The result is null for a document that
+// is not open or not part of a configuration.
 func onText[P, R any, Q documentRequest[P]](do func(v *view, p *P) (R, *responseError)) handler {
 	return onDocument[P, R, Q](do, func(v *view, answer func()) { answer() })
 }

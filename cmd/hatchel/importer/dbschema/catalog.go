@@ -53,7 +53,7 @@ type column struct {
 	nullable           bool
 	hasDefault         bool
 	generated          bool // the database computes it, or numbers it
-	credential         bool // its name is that of a credential, such as password_hash: no imported tool reads or writes it
+	credential         bool // its name is that of a credential, such as password_hash: no imported tool has it
 	maxLength          int
 	values             []string // of an enumeration or CHECK (x IN …); empty for none
 }
@@ -154,7 +154,8 @@ func (t *table) addColumn(d dialect, row map[string]any, r *importer.Result) {
 		c.setValues(c.values)
 	}
 	if c.credential = isCredential(c); c.credential {
-		r.Lose(t.origin(), "credential left out", c.name+" is named like a credential, and no imported tool reads or writes it",
+		r.Lose(t.origin(), "credential left out",
+			c.name+" is named like a credential, and no imported tool reads or writes it",
 			c.name)
 	}
 	t.columns = append(t.columns, c)
