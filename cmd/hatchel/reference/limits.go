@@ -7,7 +7,7 @@ var limitRows = [][2]string{
 	{"text of a configuration", "10,000 lines, where each $ and % counts as a line or two."},
 	{"expression", "64 KiB, nested 200 levels deep."},
 	{"steps of a tool, a resource or a prompt", "1,000."},
-	{"text with a format", "16 KiB, unless the format is uri, uri-reference, iri or iri-reference. Longer text is refused."},
+	{"text with a format", "16 KiB, unless the format is uri, uri-reference, iri or iri-reference. More is refused."},
 	{"CSV that csvdecode reads", "2 MiB in a line, and 100,000 commas in a record. More is an error."},
 	{"request over HTTP", "4 MiB, nested 64 levels deep."},
 	{"message over standard input", "16 MiB, nested 64 levels deep."},
