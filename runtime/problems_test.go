@@ -15,7 +15,10 @@ func TestProblemsOfWhatIsNotServedAreForgotten(t *testing.T) {
 		g.probing.mu.Unlock()
 		g.logProblems()
 	}
-	if texts := g.build.caches.logged.texts; len(texts) != 1 || texts["connection c99"] != "refused" {
+	logged := g.build.caches.logged
+	logged.mu.Lock() // the first probe of the start may end only now
+	defer logged.mu.Unlock()
+	if texts := logged.texts; len(texts) != 1 || texts["connection c99"] != "refused" {
 		t.Errorf("%d problems are kept: %v", len(texts), texts)
 	}
 }

@@ -173,7 +173,6 @@ type proxied struct {
 	t      *testing.T
 	url    string
 	client *http.Client
-	cookie string
 }
 
 func newProxied(t *testing.T, at string, roots *x509.CertPool, from byte) *proxied {

@@ -59,7 +59,8 @@ func Connect(ctx context.Context, o Options) (*Server, error) {
 	client := mcp.NewClient(&mcp.Implementation{Name: "hatchel", Version: o.Version}, &mcp.ClientOptions{
 		Capabilities:                &mcp.ClientCapabilities{},
 		ProgressNotificationHandler: s.showProgress,
-		LoggingMessageHandler:       s.showMessage,
+		//lint:ignore SA1019 logging is deprecated in the protocol, and servers use it
+		LoggingMessageHandler: s.showMessage,
 	})
 	var err error
 	s.session, err = client.Connect(ctx, &mcp.StreamableClientTransport{
@@ -139,6 +140,7 @@ func (s *Server) Templates(ctx context.Context) (templates []*mcp.ResourceTempla
 // arrive. When ctx ends, the call is cancelled on the server.
 func (s *Server) Call(ctx context.Context, name string, arguments []byte) ([]byte, error) {
 	params := &mcp.CallToolParams{Name: name, Arguments: json.RawMessage(arguments)}
+	//lint:ignore SA1019 as above
 	params.Meta = mcp.Meta{mcp.MetaKeyLogLevel: "info"}
 	params.SetProgressToken("hatchel")
 	result, err := s.session.CallTool(ctx, params)
