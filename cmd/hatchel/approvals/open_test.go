@@ -78,3 +78,15 @@ func TestAStateOfTheUnitThatCannotBeReadIsNamed(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+func TestTimesAreRelative(t *testing.T) {
+	now := time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
+	for d, want := range map[time.Duration]string{
+		-300 * time.Millisecond: "just now", -2 * time.Second: "2s ago", 0: "in 0s", 118 * time.Second: "in 1m58s",
+		-3*time.Hour - 5*time.Second: "3h0m0s ago",
+	} {
+		if got := relativeTime(now.Add(d), now); got != want {
+			t.Errorf("%s: %q, want %q", d, got, want)
+		}
+	}
+}
