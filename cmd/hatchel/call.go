@@ -246,10 +246,8 @@ func (f *callFlags) print(cmd *cobra.Command, out mcp.Outcome, p *answer.Prompte
 	switch {
 	case err != nil:
 		return failf("%s", err)
-	case failures != "" && !f.asJSON:
-		printFailures(cmd.ErrOrStderr(), failures)
 	case out.IsError:
 		return &exit.Error{Code: exit.Failed, Text: p.Hint(text)}
 	}
-	return nil
+	return partlyFailed(cmd.ErrOrStderr(), failures, f.asJSON)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"hatchel/cmd/hatchel/console"
+	"hatchel/cmd/hatchel/exit"
 )
 
 // callLog is the log of a command that makes one call. The command prints what the call came to, so the line about the
@@ -31,11 +32,16 @@ func (h callLog) Handle(ctx context.Context, r slog.Record) error {
 	return nil
 }
 
-// printFailures prints the failures after which a call went on, in a sentence; nothing for none.
-func printFailures(w io.Writer, failures string) {
-	if failures != "" {
+// partlyFailed returns the error of a call that went on after failures, nil for none. It prints them, in a sentence, unless
+// the result that is printed as JSON has them.
+func partlyFailed(w io.Writer, failures string, asJSON bool) error {
+	if failures == "" {
+		return nil
+	}
+	if !asJSON {
 		fmt.Fprintf(w, "partial: %s\n", console.Printable(failures))
 	}
+	return &exit.Error{Code: exit.Partial}
 }
 
 // printCause prints the cause of a failed call, unless its message has it.

@@ -139,12 +139,11 @@ func (f *callFlags) callServer(cmd *cobra.Command, args []string) error {
 		for _, content := range decoded.Content {
 			content.Print(w)
 		}
-		printFailures(cmd.ErrOrStderr(), decoded.Meta.String())
 	}
 	if decoded.IsError {
 		return &exit.Error{Code: exit.Failed}
 	}
-	return nil
+	return partlyFailed(cmd.ErrOrStderr(), decoded.Meta.String(), f.asJSON)
 }
 
 // inputsOf returns what the notation of arguments needs of a JSON Schema: which inputs are strings, and which are

@@ -11,7 +11,7 @@ import (
 const (
 	Failed  = 1
 	Usage   = 2
-	Partial = 3 // audit --verify: the last line is incomplete
+	Partial = 3 // call: it went on after failures; audit --verify: the last line is incomplete
 )
 
 // Error is an error with the exit code of the process. An empty text means that everything was
