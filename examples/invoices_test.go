@@ -65,7 +65,7 @@ func TestSavedInvoicesAreACSVFile(t *testing.T) {
 	f := example(t, "invoices")
 	s := f.serve()
 	rows := []object{invoice("2026-05-01", 640, "Northwind Paper"), invoice("2026-05-02", 75.3, `Harbor, "Blue" & Sons`)}
-	path := f.file("invoices", "may.csv")
+	const path = "invoices/may.csv"
 	expectText(t, s.call("save_csv", object{"filename": "may", "rows": rows}), false, "CSV saved to "+path+" (2 rows)")
 	want := "date,amount,vendor\n2026-05-01,640,Northwind Paper\n2026-05-02,75.3,\"Harbor, \"\"Blue\"\" & Sons\"\n"
 	if got := strings.ReplaceAll(f.read("invoices", "may.csv"), "\r\n", "\n"); got != want {
@@ -120,7 +120,7 @@ func TestDeniedPermissionIsTheReasonThatTheModelReads(t *testing.T) {
 	}
 	s := f.start(cmd)
 	r := s.call("save_csv", object{"filename": "may", "rows": []object{invoice("2026-05-01", 1, "x")}})
-	expectText(t, r, true, "Failed to save CSV: permission denied on "+f.file("invoices", "may.csv"))
+	expectText(t, r, true, "Failed to save CSV: permission denied on invoices/may.csv")
 }
 
 func TestRevenueIsSummedPerVendor(t *testing.T) {
@@ -159,7 +159,7 @@ func TestReportGoesFromTheLedgerToAFile(t *testing.T) {
 	t.Parallel()
 	f := example(t, "invoices")
 	s := f.serve()
-	path := f.file("invoices", "revenue-2026.csv")
+	const path = "invoices/revenue-2026.csv"
 	want := "vendor,invoices,revenue\nGranite Hosting,1,4500\nNorthwind Paper,2,1290.4\nBlue Harbor Logistics,1,310\n"
 	for range 2 { // the second replaces the first
 		expectText(t, s.call("export_report", object{"year": 2026}), false, "Report saved to "+path+" (3 vendors)")

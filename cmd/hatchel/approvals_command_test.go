@@ -21,7 +21,7 @@ func TestTheCommandDecidesWhileAServerRuns(t *testing.T) {
 	forEachState(t, func(t *testing.T, o *approvalServer, environ []string) {
 		id, answered := o.requestApproval("eve", "refund", `{"amount":500,"note":"a b"}`)
 		code, out, errs := o.runCommand(environ, "approvals", "list")
-		if code != 0 || !strings.HasPrefix(errs, "hatchel: the state ") || strings.Contains(out, "\x1b") || strings.Count(out, "\n") != 2 {
+		if code != 0 || !strings.HasPrefix(errs, "hatchel: the ") || strings.Contains(out, "\x1b") || strings.Count(out, "\n") != 2 {
 			t.Errorf("%d %q %q", code, out, errs)
 		}
 		checkContains(t, out, id, "refund", "eve", "in 4m", "Refund 500: a b")

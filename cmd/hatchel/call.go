@@ -59,6 +59,9 @@ this machine. Uploads and idempotency keys of a caller on a server are not avail
 No state is kept between calls: a second call with the same idempotency key runs
 again.
 
+A call that goes on after failures (on_error = "continue") prints the first one to
+standard error, and the exit code is 3.
+
 A call that requires an approval shows its effect on the terminal and asks. Without a
 terminal, use --approve.
 

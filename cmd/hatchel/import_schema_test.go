@@ -242,7 +242,7 @@ func TestHostileNamesStayNames(t *testing.T) {
 			t.Errorf("the report is\n%s", report)
 		}
 		d.mustHold(t)
-		d.run(t, "call", "-C", d.dir, "insert_import_x", "--arg", "k=1", "--arg", "input_x=7", "--arg", "limit=9")
+		d.run(t, "call", "-C", d.dir, "insert_import_x", `row={"k":1,"input_x":7,"limit":9}`)
 		if got := d.run(t, "call", "-C", d.dir, "list_import_x", "--arg", "limit_2=9", "--arg", "sort=limit"); !strings.Contains(got, `"${input.x}":7`) &&
 			!strings.Contains(got, `"${input.x}": 7`) {
 			t.Errorf("got %s", got)
