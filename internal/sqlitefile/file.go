@@ -251,7 +251,8 @@ func (f *File) Commit(commit func() error) error {
 		f.log.copied = 0
 	}
 	f.log.logHeader = log
-	if known.sameContent(now) || f.awaitCheckpoint() {
+	// Another process may have copied what was just written, and emptied the WAL.
+	if known.sameContent(now) || log.size == 0 && f.record() == nil || f.awaitCheckpoint() {
 		return nil
 	}
 	return ErrReplacedInCommit
@@ -296,28 +297,12 @@ func (f *File) EmptyLog(timer *time.Timer) {
 	if same, err := f.compare(); err != nil || !same || f.anchor.readOnly {
 		return
 	}
-	if !f.copyLog() {
-		return
-	}
-	if f.log.frames > f.log.copied {
-		timer.Reset(10 * CheckpointDelay)
-		return
-	}
-	// The main file was recorded before the WAL is emptied, and emptying it does not change the main file. If it has
-	// changed, by another program or by a process that has written meanwhile, it is opened again.
-	_, _ = f.anchor.row("PRAGMA wal_checkpoint(TRUNCATE)")
-	if log, err := f.walState(); err == nil {
-		f.log = log
-	}
-}
-
-// copyLog copies the WAL to the main file, as far as no reader needs it, and reports whether the file was recorded. The
-// caller holds mu.
-func (f *File) copyLog() bool {
 	f.changing.Store(true)
 	defer f.changing.Store(false)
-	_, err := f.anchor.row("PRAGMA wal_checkpoint(PASSIVE)")
-	return err == nil && f.record() == nil
+	_, _ = f.anchor.row("PRAGMA wal_checkpoint(TRUNCATE)")
+	if f.record() == nil && f.log.frames > f.log.copied {
+		timer.Reset(10 * CheckpointDelay)
+	}
 }
 
 // Closer closes connections of a file.
