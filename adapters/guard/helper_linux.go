@@ -11,6 +11,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"hatchel/internal/procfs"
 )
 
 // The first arguments of helpers.
@@ -186,7 +188,7 @@ func killDescendants() {
 // descendants returns the processes that come of this one.
 func descendants() (found []int) {
 	children := map[int][]int{}
-	for _, pid := range processes() {
+	for _, pid := range procfs.Processes() {
 		if parent, ok := parentOf(pid); ok {
 			children[parent] = append(children[parent], pid)
 		}
@@ -196,22 +198,6 @@ func descendants() (found []int) {
 		next = append(next, children[next[0]]...)
 	}
 	return found
-}
-
-// processes returns the IDs of all processes.
-func processes() (pids []int) {
-	proc, err := os.Open("/proc")
-	if err != nil {
-		return nil
-	}
-	defer proc.Close()
-	names, _ := proc.Readdirnames(-1)
-	for _, name := range names {
-		if pid, err := strconv.Atoi(name); err == nil {
-			pids = append(pids, pid)
-		}
-	}
-	return pids
 }
 
 // parentOf reads the parent of a process that is no zombie from its stat, see proc_pid_stat(5).

@@ -9,6 +9,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"hatchel/internal/procfs"
 )
 
 // maxSessions is how many sessions can be recorded at the same time.
@@ -115,7 +117,7 @@ func killSessions(table *sessionTable) (killed bool) {
 	if len(leaders) == 0 {
 		return false
 	}
-	for _, pid := range processes() {
+	for _, pid := range procfs.Processes() {
 		if session, err := unix.Getsid(pid); err == nil && leaders[session] && unix.Kill(pid, unix.SIGKILL) == nil {
 			_, running := parentOf(pid)
 			killed = killed || running

@@ -132,14 +132,6 @@ func newPostgresQuery(pooled bool) (func(ctx context.Context, id int) ([]item, e
 			return nil, err
 		}
 		defer rows.Close()
-		items := []item{}
-		for rows.Next() {
-			var it item
-			if err := rows.Scan(&it.ID, &it.Name, &it.Price); err != nil {
-				return nil, err
-			}
-			items = append(items, it)
-		}
-		return items, rows.Err()
+		return readItems(rows)
 	}, nil
 }

@@ -223,6 +223,17 @@ func findItems(query *sql.Stmt, id int) ([]item, error) {
 		return nil, err
 	}
 	defer rows.Close()
+	return readItems(rows)
+}
+
+// itemRows are the rows of a query of items, of any driver.
+type itemRows interface {
+	Next() bool
+	Scan(...any) error
+	Err() error
+}
+
+func readItems(rows itemRows) ([]item, error) {
 	items := []item{}
 	for rows.Next() {
 		var it item

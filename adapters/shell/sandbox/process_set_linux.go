@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"hatchel/internal/procfs"
 )
 
 // processSet is the set of processes of one call. Every program leads a session, which confined processes cannot
@@ -64,18 +66,7 @@ func (p *processSet) candidates(last int) (pids []int) {
 		}
 		return pids
 	}
-	proc, err := os.Open("/proc")
-	if err != nil {
-		return nil
-	}
-	defer proc.Close()
-	names, _ := proc.Readdirnames(-1)
-	for _, name := range names {
-		if pid, err := strconv.Atoi(name); err == nil {
-			pids = append(pids, pid)
-		}
-	}
-	return pids
+	return procfs.Processes()
 }
 
 // openLoadavg opens the file that tells which process ID was assigned last. One descriptor serves all calls.
