@@ -159,7 +159,7 @@ func (m *mariaDB) whileRunning(t *testing.T, b *adaptertest.BoundTool, ctx conte
 		ended <- err
 	}()
 	for {
-		if ids := m.scan(t, clientConnections+" AND info LIKE '%SLEEP%'"); len(ids) > 0 {
+		if ids := m.scan(t, clientConnections+" AND state = 'User sleep'"); len(ids) > 0 {
 			act(strconv.Itoa(ids[0]))
 			return <-ended
 		}
