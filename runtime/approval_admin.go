@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
-	"time"
 
 	"hatchel/hcl"
 	"hatchel/runtime/approval"
@@ -225,19 +224,18 @@ const unrecordedDecision = "Nothing was decided, because the server cannot write
 var errNoAudit = errors.New("the configuration had an audit block when the approval was requested, and has none now")
 
 // decisionRecord returns the audit record of the decision that is proposed for an approval.
-func decisionRecord(a *approval.Approval, by audit.Caller) audit.Record {
+func decisionRecord(a *approval.Approval, by audit.Caller) *audit.Record {
 	p, decision := a.Proposal, "rejected"
 	if p.Approved {
 		decision = "approved"
 	}
-	return audit.Record{
-		Time: time.Now(), Event: audit.EventApproval, ID: a.ID, Kind: "tool", Name: a.Tool, Caller: by,
-		Decision: decision, Rule: strings.Join(a.Rules, ", "), Revision: a.Revision,
-		Approval: &audit.Approval{
-			ID: a.ID, Requester: a.Caller.Subject, Rules: a.Rules, By: p.By, At: p.At, Reason: p.Reason,
-			Digest: p.Digest,
-		},
+	r := audit.NewRecord(audit.EventApproval,
+		audit.Common{ID: a.ID, Kind: "tool", Name: a.Tool, Caller: by, Revision: a.Revision})
+	r.Decision, r.Rule = decision, strings.Join(a.Rules, ", ")
+	r.Approval = &audit.Approval{
+		ID: a.ID, Requester: a.Caller.Subject, Rules: a.Rules, By: p.By, At: p.At, Reason: p.Reason, Digest: p.Digest,
 	}
+	return r
 }
 
 // confirmDecision records the decision that is proposed for an approval and makes it effective. A
@@ -248,8 +246,7 @@ func (g *Generation) confirmDecision(
 	ctx = context.WithoutCancel(ctx) // a recorded decision must become effective
 	err := errNoAudit
 	if g.audit != nil {
-		r := decisionRecord(a, by)
-		err = g.audit.Append(&r, true)
+		err = g.audit.Append(decisionRecord(a, by), true)
 	}
 	if err != nil {
 		g.env.LogAuditFailure(ctx, err)

@@ -182,9 +182,9 @@ func recordReload(last, next *Generation, report *Report) {
 	if g.audit == nil {
 		return
 	}
-	r := &audit.Record{Event: audit.EventReload, Revision: next.Config.ID, Commit: report.Commit,
-		Previous: report.Previous, Added: report.Added, Changed: report.Changed, Removed: report.Removed,
-		Differences: hold.Lines(report.Differences)}
+	r := audit.NewRecord(audit.EventReload, audit.Common{Revision: next.Config.ID})
+	r.Commit, r.Previous, r.Added, r.Changed = report.Commit, report.Previous, report.Added, report.Changed
+	r.Removed, r.Differences = report.Removed, hold.Lines(report.Differences)
 	if released := report.Released; released != nil {
 		r.Message = "held since " + released.Since.UTC().Format(time.RFC3339)
 		r.SHA256, r.Caller = released.Lock, audit.Caller{Subject: released.Owner}
@@ -194,7 +194,7 @@ func recordReload(last, next *Generation, report *Report) {
 
 // record adds a record of a request that is no call.
 func (g *Generation) record(ctx context.Context, r *audit.Record) {
-	r.Time, r.ID = time.Now(), rand.Text()
+	r.ID = rand.Text()
 	if err := g.env.Audit.Append(r, false); err != nil {
 		g.env.LogAuditFailure(ctx, err)
 	}
@@ -204,7 +204,7 @@ func (g *Generation) record(ctx context.Context, r *audit.Record) {
 func (g *Generation) recordUnknown(ctx context.Context, kind string, req *mcp.CallRequest) error {
 	err := mcp.Unknown(kind, req.Name)
 	g.measureUnknown(kind, req.Caller, err)
-	r := g.env.AuditRecord(req.Caller, req.Meta)
+	r := g.env.AuditRecord(audit.EventCall, req.Caller, req.Meta)
 	r.Kind, r.Outcome, r.Message = kind, audit.Refused, g.env.Scrubber.Text(err.Message)
 	g.log().LogAttrs(ctx, slog.LevelInfo, "call refused", slog.String("subject", req.Caller.Subject),
 		slog.String("outcome", r.Outcome), slog.String("remote", req.Caller.Remote),
@@ -215,7 +215,7 @@ func (g *Generation) recordUnknown(ctx context.Context, kind string, req *mcp.Ca
 	if r.Name = g.env.Scrubber.Text(req.Name); kind == "resource" {
 		r.Name, r.URI = "", r.Name
 	}
-	g.record(ctx, &r)
+	g.record(ctx, r)
 	return err
 }
 
@@ -237,11 +237,11 @@ func (h *Host) RecordRefusal(ctx context.Context, refusal Refusal) {
 	h.Current().metrics.RefusedRequest()
 	h.countRefusal(&refusal)
 	h.withAuditLog(func(g *Generation) {
-		r := g.env.AuditRecord(refusal.Caller, nil)
-		r.Event, r.Outcome, r.Status = audit.EventRequest, audit.Refused, refusal.Status
+		r := g.env.AuditRecord(audit.EventRequest, refusal.Caller, nil)
+		r.Outcome, r.Status = audit.Refused, refusal.Status
 		r.URI, r.Message = g.env.Scrubber.Text(refusal.Path), g.env.Scrubber.Text(refusal.Reason)
 		r.Caller.Key = cmp.Or(r.Caller.Key, refusal.Key)
-		g.record(ctx, &r)
+		g.record(ctx, r)
 	})
 }
 

@@ -165,22 +165,21 @@ func (g *Generation) recordTaskCancelled(ctx context.Context, t *task.Task, call
 	if g.audit == nil {
 		return
 	}
-	r := g.env.AuditRecord(caller, nil)
-	r.Event, r.Outcome, r.Kind = audit.EventRequest, audit.Cancelled, "tool"
-	r.Name, r.Task, r.Message = t.Tool, t.ID(), t.Message
-	g.record(ctx, &r)
+	r := g.env.AuditRecord(audit.EventRequest, caller, nil)
+	r.Outcome, r.Kind, r.Name, r.Task, r.Message = audit.Cancelled, "tool", t.Tool, t.ID(), t.Message
+	g.record(ctx, r)
 }
 
 // RecordSessionEnd records that an operator has ended the session of a client.
 func (h *Host) RecordSessionEnd(ctx context.Context, session *mcp.SessionInfo, operator *mcp.Caller) {
 	h.withAuditLog(func(g *Generation) {
-		r := g.env.AuditRecord(operator, nil)
-		r.Event, r.Outcome, r.Kind, r.Name = audit.EventRequest, audit.Cancelled, "session", session.Name
+		r := g.env.AuditRecord(audit.EventRequest, operator, nil)
+		r.Outcome, r.Kind, r.Name = audit.Cancelled, "session", session.Name
 		r.Message = "An operator has ended the session"
 		if session.Owner != nil {
 			r.Message += " of " + session.Owner.Subject
 		}
-		g.record(ctx, &r)
+		g.record(ctx, r)
 	})
 }
 

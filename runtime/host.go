@@ -319,8 +319,9 @@ func (h *Host) viewsChanged(last, next *Generation) {
 // recordHeld records that a reload waits for its lock.
 func recordHeld(served *Generation, held *hold.Held, commit string) {
 	if served.audit != nil {
-		served.record(served.env.Running, &audit.Record{Event: audit.EventHeld, Revision: held.Revision,
-			Commit: commit, Previous: served.Config.ID, Differences: held.Lines(), Message: "hold = " + held.Class,
-			SHA256: held.Lock})
+		r := audit.NewRecord(audit.EventHeld, audit.Common{Revision: held.Revision})
+		r.Commit, r.Previous, r.Differences = commit, served.Config.ID, held.Lines()
+		r.Message, r.SHA256 = "hold = "+held.Class, held.Lock
+		served.record(served.env.Running, r)
 	}
 }

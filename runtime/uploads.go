@@ -172,13 +172,13 @@ func (f *Files) recordOf(what string, file *files.File, by string) *audit.Record
 	if f.g.audit == nil {
 		return nil
 	}
-	r := f.g.env.AuditRecord(f.caller, nil)
+	r := f.g.env.AuditRecord(audit.EventFile, f.caller, nil)
 	if f.signed {
 		r.Caller.Subject, r.Caller.Key = by, bySignature
 	}
-	r.ID, r.Event, r.Kind, r.Outcome = rand.Text(), audit.EventFile, what, audit.OK
+	r.ID, r.Kind, r.Outcome = rand.Text(), what, audit.OK
 	r.Name, r.URI, r.Bytes, r.SHA256 = f.g.env.Scrubber.Text(file.Name), "/files/"+file.ID, int(file.Size), file.SHA256
-	return &r
+	return r
 }
 
 func (f *Files) append(ctx context.Context, r *audit.Record, durable bool) error {

@@ -190,13 +190,13 @@ func (l *Log) Check(context.Context) error {
 		}
 		return l.sync(l.written.Load())
 	}
-	return l.Append(&Record{Time: time.Now(), Event: EventRecovered, Message: err.Error()}, true)
+	return l.Append(recoveredRecord(err), true)
 }
 
 // Close records that this process writes no more, and closes the file. An error is about what could
 // not be written.
 func (l *Log) Close() error {
-	err := l.Append(&Record{Time: time.Now(), Event: EventClosed}, true)
+	err := l.Append(NewRecord(EventClosed, Common{}), true)
 	l.closeMemory(l)
 	if !l.stop() {
 		return nil

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 
 	"hatchel/internal/filelock"
 	"hatchel/internal/operator"
@@ -47,7 +46,16 @@ func Stream(w io.Writer) (*Log, error) {
 
 // openedRecord returns the first record of this process in a file or a table, whose name is empty for a stream.
 func openedRecord(name string) *Record {
-	return &Record{Time: time.Now(), Event: EventOpened, Format: Format, File: name, Process: os.Getpid()}
+	r := NewRecord(EventOpened, Common{})
+	r.Format, r.File, r.Process = Format, name, os.Getpid()
+	return r
+}
+
+// recoveredRecord returns the first record after an error.
+func recoveredRecord(err error) *Record {
+	r := NewRecord(EventRecovered, Common{})
+	r.Message = err.Error()
+	return r
 }
 
 // lockLog makes this process the only writer, until the returned lock is closed or the process

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"hash"
 	"io"
-	"time"
 )
 
 // partialTail is the end of a file that is not a record, such as a line that was interrupted.
@@ -81,7 +80,8 @@ func (l *Log) encodeBatch(b *batch) (out []byte, ends []lineEnd) {
 	}
 	own := l.ownRecord
 	if l.tail != nil {
-		own = &Record{Time: time.Now(), Event: EventRepaired, LostBytes: l.tail.bytes, LostDigest: l.tail.digest()}
+		own = NewRecord(EventRepaired, Common{})
+		own.LostBytes, own.LostDigest = l.tail.bytes, l.tail.digest()
 	}
 	if own != nil {
 		add(own.append(nil))

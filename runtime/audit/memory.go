@@ -68,9 +68,9 @@ func (k *keeper) remember(ctx context.Context, m Memory, log rememberedLog) (cut
 	}
 	if cut {
 		const format = "The end of the log was cut off while no server wrote it: the state remembers record %d."
-		err = log.Append(&Record{Time: time.Now(), Event: EventCut, Message: fmt.Sprintf(format, known.Sequence),
-			LostDigest: known.Hash}, true)
-		if err != nil {
+		r := NewRecord(EventCut, Common{})
+		r.Message, r.LostDigest = fmt.Sprintf(format, known.Sequence), known.Hash
+		if err = log.Append(r, true); err != nil {
 			return true, err
 		}
 		known = Head{}

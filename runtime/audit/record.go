@@ -118,6 +118,27 @@ type Record struct {
 	Hash string `json:"hash"` // SHA-256 of the line up to this member
 }
 
+// Common is what the records about one call, request or event share. It is empty in records of a log about itself.
+type Common struct {
+	ID       string
+	Kind     string
+	Name     string
+	URI      string
+	Task     string
+	Caller   Caller
+	Revision string
+	TraceID  string
+}
+
+// NewRecord returns the record of an event that happens now. Every record is made here, so that what all of them have
+// is set in one place.
+func NewRecord(event string, c Common) *Record {
+	return &Record{
+		Time: time.Now(), Event: event, ID: c.ID, Kind: c.Kind, Name: c.Name, URI: c.URI, Task: c.Task,
+		Caller: c.Caller, Revision: c.Revision, TraceID: c.TraceID,
+	}
+}
+
 // Caller is who has made a call or a request.
 type Caller struct {
 	Subject string   `json:"subject,omitempty"`

@@ -9,7 +9,6 @@ import (
 	"sort"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // Files returns the existing files of a log in the order in which they were written: the full ones,
@@ -84,7 +83,8 @@ func (l *Log) rotate(limits Limits, n int64) error {
 		return err
 	}
 	l.size, l.unterminated = 0, false
-	l.ownRecord = &Record{Time: time.Now(), Event: EventRotated, Format: Format, File: filepath.Base(name)}
+	l.ownRecord = NewRecord(EventRotated, Common{})
+	l.ownRecord.Format, l.ownRecord.File = Format, filepath.Base(name)
 	full = append(full, fullFile{name, number})
 	if limits.MaxFiles <= 0 {
 		return nil

@@ -114,7 +114,7 @@ func (t *Table) Check(ctx context.Context) error {
 	probed := make(chan error, 1)
 	go func() { // ends with the timeout of the transaction
 		defer t.probing.Store(false)
-		probed <- t.Append(&Record{Time: time.Now(), Event: EventRecovered, Message: before.Error()}, true)
+		probed <- t.Append(recoveredRecord(before), true)
 	}()
 	select {
 	case err := <-probed:
@@ -126,7 +126,8 @@ func (t *Table) Check(ctx context.Context) error {
 
 // Close records that this process writes no more. An error is about what could not be written.
 func (t *Table) Close() error {
-	closed := &Record{Time: time.Now(), Event: EventClosed, Process: os.Getpid(), Host: hostName()}
+	closed := NewRecord(EventClosed, Common{})
+	closed.Process, closed.Host = os.Getpid(), hostName()
 	err := t.Append(closed, true)
 	t.closeMemory(t)
 	if !t.stop() {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"hatchel/hcl"
@@ -23,7 +22,7 @@ import (
 // auditCall is what is recorded of one call. Nil records nothing.
 type auditCall struct {
 	log           Audit
-	common        audit.Record // what all records of the call have
+	common        audit.Common // what all records of the call have
 	questions     []string     // to the client
 	startRecorded bool
 }
@@ -34,7 +33,7 @@ func (o *Operation) beginAudit(caller *mcp.Caller) *auditCall {
 	if log == nil {
 		return nil
 	}
-	common := o.Env.AuditRecord(caller, nil)
+	common := o.Env.auditCommon(caller, nil)
 	common.ID, common.Kind, common.Name = rand.Text(), o.Kind, o.Decl.Name
 	return &auditCall{log: log, common: common}
 }
@@ -92,12 +91,11 @@ func (c *call) recordStart() error {
 	if !c.operation.hasEffects || c.progress.taskStage == c.progress.nextStep+1 { // a task records its own start
 		return nil
 	}
-	r := a.common
-	r.Time, r.Event, r.TraceID = time.Now(), audit.EventIntent, c.traceID()
-	r.Approval = c.approval.auditRecord()
-	c.addDecision(&r)
-	c.addArguments(&r)
-	if err := a.log.Append(&r, true); err != nil {
+	r := audit.NewRecord(audit.EventIntent, a.common)
+	r.TraceID, r.Approval = c.traceID(), c.approval.auditRecord()
+	c.addDecision(r)
+	c.addArguments(r)
+	if err := a.log.Append(r, true); err != nil {
 		c.progress.began = false
 		return &auditError{err, c.mayHaveActed()}
 	}
@@ -113,13 +111,13 @@ func (c *call) recordEnd(ctx context.Context, failed *failure.Failure, interim s
 	if a == nil {
 		return failed
 	}
-	r := a.common
-	r.Time, r.Outcome, r.Asked, r.TraceID = time.Now(), c.outcome(ctx, failed, interim), a.questions, c.traceID()
+	r := audit.NewRecord(audit.EventCall, a.common)
+	r.Outcome, r.Asked, r.TraceID = c.outcome(ctx, failed, interim), a.questions, c.traceID()
 	r.Duration, r.Approval = millisecondsSince(c.timing.started), c.approval.auditRecord()
 	r.Replayed = c.reuse.replayedFrom
-	c.addDecision(&r)
+	c.addDecision(r)
 	if !a.startRecorded {
-		c.addArguments(&r)
+		c.addArguments(r)
 	}
 	if c.progress.began {
 		r.Steps = c.stepsRun(interim)
@@ -134,7 +132,7 @@ func (c *call) recordEnd(ctx context.Context, failed *failure.Failure, interim s
 			r.FailedKey, r.Message = c.hideInputs(f.Key), c.hideInputs(f.Error)
 		}
 	}
-	err := a.log.Append(&r, false)
+	err := a.log.Append(r, false)
 	switch {
 	case err == nil:
 		return failed
@@ -275,11 +273,15 @@ func (e *Environment) removeSignatures(text []byte) []byte {
 	return []byte(files.RedactSignatures(string(text)))
 }
 
-// AuditRecord returns what all records of a request have.
-func (e *Environment) AuditRecord(caller *mcp.Caller, meta []byte) audit.Record {
-	return audit.Record{
-		Event: audit.EventCall, Caller: e.AuditedCaller(caller), Revision: e.Revision,
-		TraceID: traceID(Traceparent(caller.Header, meta)),
+// AuditRecord returns the record of an event of a request.
+func (e *Environment) AuditRecord(event string, caller *mcp.Caller, meta []byte) *audit.Record {
+	return audit.NewRecord(event, e.auditCommon(caller, meta))
+}
+
+// auditCommon returns what all records of a request have.
+func (e *Environment) auditCommon(caller *mcp.Caller, meta []byte) audit.Common {
+	return audit.Common{
+		Caller: e.AuditedCaller(caller), Revision: e.Revision, TraceID: traceID(Traceparent(caller.Header, meta)),
 	}
 }
 

@@ -66,15 +66,13 @@ func (c *call) storeFault(err error) error {
 // suspends reports whether the call is to pause, because the server stops and its client can come back
 // for it. A step of another call cannot: what its call has done before is not known to it.
 func (c *call) suspends() bool {
-	client, ok := c.action.Client.(interface{ Suspends() bool })
+	client, ok := c.action.Client.(mcp.SuspendableClient)
 	return ok && !c.nested && client.Suspends()
 }
 
 // Wait implements elicit.Call. What a step of another call waits for is not stored, as for suspends.
 func (c *call) Wait(timeout time.Duration, wait func() error) error {
-	client, ok := c.action.Client.(interface {
-		Wait(context.Context, func() (string, error), func() error) error
-	})
+	client, ok := c.action.Client.(mcp.SuspendableClient)
 	if !ok || c.nested {
 		return wait()
 	}
@@ -92,7 +90,7 @@ func (c *call) proceed(s *Step) error {
 		return nil
 	}
 	c.progress.continues = false
-	client, ok := c.action.Client.(interface{ Proceed(context.Context) error })
+	client, ok := c.action.Client.(mcp.SuspendableClient)
 	if !ok {
 		return nil
 	}

@@ -132,7 +132,7 @@ func wait(ctx context.Context, block *hcl.Wait, call *adapters.Call) error {
 	if err != nil {
 		return failure.AsFault(err)
 	}
-	if client, ok := call.Client.(interface{ Detach(time.Duration) bool }); ok && block.Detach {
+	if client, ok := call.Client.(mcp.SuspendableClient); ok && block.Detach {
 		client.Detach(d) // the client comes back for its result after d
 	}
 	return ctxtime.Sleep(ctx, d)

@@ -49,6 +49,8 @@ type Exchange struct {
 	invalid map[string]string // why an answer has to be given again, by key
 }
 
+var _ mcp.SuspendableClient = (*Exchange)(nil)
+
 // New returns the exchange of a call that a request began.
 func New(call Call, client adapters.Client, writer *result.Writer, req *mcp.CallRequest) (*Exchange, error) {
 	x := &Exchange{Client: client, Caller: req.Caller, Request: req.Name, State: req.State, call: call, writer: writer}
@@ -92,7 +94,7 @@ func (x *Exchange) Wait(ctx context.Context, state func() (string, error), wait 
 // Detach closes the connection and asks the client to come back after retry. It reports whether it
 // has.
 func (x *Exchange) Detach(retry time.Duration) bool {
-	c, ok := x.Client.(interface{ Detach(time.Duration) bool })
+	c, ok := x.Client.(mcp.SuspendableClient)
 	return ok && c.Detach(retry)
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"time"
 
 	"hatchel/hcl/jsonscan"
 )
@@ -19,6 +20,22 @@ import (
 // ErrSuspended reports that the call continues in another process, or will when the client returns for it.
 // The Handler returns [Questions], which are not used.
 var ErrSuspended = errors.New("the call continues in another process")
+
+// SuspendableClient is the client of a call that may leave while the call waits for people, and return for its result
+// to this process or another one.
+type SuspendableClient interface {
+	// Suspends reports whether the call is to be suspended instead of waiting for people.
+	Suspends() bool
+	// Wait runs a function in which the call waits for people; see [CallRequest.Wait].
+	Wait(ctx context.Context, state func() (string, error), wait func() error) error
+	// Proceed must be called before a call that has waited in another process has a new effect; see
+	// [CallRequest.Proceed].
+	Proceed(ctx context.Context) error
+	// Detach closes the connection and asks the client to return after retry. It reports whether it has.
+	Detach(retry time.Duration) bool
+}
+
+var _ SuspendableClient = (*CallRequest)(nil)
 
 // Suspends reports whether the call is to be suspended instead of waiting for people.
 func (r *CallRequest) Suspends() bool { return r.wire != nil && isClosed(r.wire.suspending()) }

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"path"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// linesMatching returns the lines of code of files in a folder that match, with their place.
+func linesMatching(t *testing.T, folder, pattern string) (found []string) {
+	t.Helper()
+	re := regexp.MustCompile(pattern)
+	for file, lines := range productionFiles(t) {
+		if path.Dir(file) != folder && !strings.HasPrefix(file, folder+"/") {
+			continue
+		}
+		for _, line := range lines {
+			code, _, _ := strings.Cut(line, "//")
+			if re.MatchString(code) {
+				found = append(found, file+": "+strings.TrimSpace(line))
+			}
+		}
+	}
+	return found
+}
+
+// TestAuditRecordsAreMadeInOnePlace keeps the members that every record has in audit.NewRecord.
+func TestAuditRecordsAreMadeInOnePlace(t *testing.T) {
+	const constructor = "runtime/audit/record.go: return &Record{"
+	made := linesMatching(t, "runtime/audit", `[^.\w\]]Record\{($|[^}])`)
+	for _, folder := range []string{"runtime", "cmd"} {
+		made = append(made, linesMatching(t, folder, `[^\]]audit\.Record\{($|[^}])`)...)
+	}
+	for _, line := range made {
+		if line != constructor {
+			t.Errorf("a record is not made by audit.NewRecord: %s", line)
+		}
+	}
+}
+
+// TestClientsAreAskedByNamedInterfaces keeps what a client of a call may do in interfaces whose implementers are found
+// by name.
+func TestClientsAreAskedByNamedInterfaces(t *testing.T) {
+	for _, line := range linesMatching(t, "runtime", `[cC]lient\.\(interface *\{`) {
+		t.Errorf("an unnamed interface of a client: %s", line)
+	}
+}
