@@ -8,11 +8,9 @@ import (
 	"io/fs"
 	"os"
 	"syscall"
-	"time"
 
 	"hatchel/hcl"
 	"hatchel/hcl/schema"
-	"hatchel/internal/ctxtime"
 	"hatchel/internal/filelock"
 )
 
@@ -296,7 +294,7 @@ func (f *File) openLocked(ctx context.Context) (file *os.File, created bool, err
 		}
 		err := f.checkRegular(file)
 		if err == nil {
-			err = waitForLock(ctx, file)
+			err = filelock.Lock(ctx, file)
 		}
 		if err != nil {
 			file.Close()
@@ -326,21 +324,4 @@ func (f *File) openAppend() (file *os.File, created bool, err error) {
 		return file, false, err
 	}
 	return file, true, err
-}
-
-const (
-	initialLockPause = 2 * time.Millisecond
-	maxLockPause     = 50 * time.Millisecond
-)
-
-// waitForLock polls for the lock until ctx ends, because a blocking lock could not be canceled.
-func waitForLock(ctx context.Context, file *os.File) error {
-	for pause := initialLockPause; ; pause = min(2*pause, maxLockPause) {
-		if held, err := filelock.TryLock(file); held || err != nil {
-			return err
-		}
-		if err := ctxtime.Sleep(ctx, pause); err != nil {
-			return err
-		}
-	}
 }

@@ -10,7 +10,7 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl"
-	"hatchel/internal/ctxtime"
+	"hatchel/internal/backoff"
 	"hatchel/runtime/call"
 	"hatchel/runtime/result"
 )
@@ -21,9 +21,10 @@ const (
 	maxStartWait = 250 * time.Millisecond
 	// maxReloadWait is how long a reload waits for probes of what it adds and changes.
 	maxReloadWait = 5 * time.Second
-	// maxProbePause is the longest pause before backends that failed are probed again.
-	maxProbePause = 30 * time.Second
 )
+
+// probeBackoff is how often backends that failed are probed again.
+var probeBackoff = backoff.Policy{First: time.Second, Max: 30 * time.Second}
 
 // probing is what a generation knows of its connections and backends.
 type probing struct {
@@ -161,17 +162,22 @@ func (q problem) with(p probe, err error, scrubber *result.Scrubber) problem {
 // with the toolsets whose list of tools has changed.
 func (g *Generation) keepProbing(changed func(toolsets []string)) {
 	<-g.probing.begun
-	for pause := time.Second; g.build.current() == g; pause = min(2*pause, maxProbePause) {
+	for attempt := range probeBackoff.Attempts(g.env.Running) {
+		if attempt > 1 {
+			left := g.probing.left
+			g.probing.left = nil
+			g.probeOnce(left)
+		}
+		if g.build.current() != g {
+			return
+		}
 		if toolsets := g.publish(); len(toolsets) > 0 {
 			changed(toolsets)
 		}
 		g.logProblems()
-		if len(g.probing.left) == 0 || ctxtime.Sleep(g.env.Running, pause) != nil {
+		if len(g.probing.left) == 0 {
 			return
 		}
-		left := g.probing.left
-		g.probing.left = nil
-		g.probeOnce(left)
 	}
 }
 

@@ -356,7 +356,7 @@ func TestRefusedStatementIsReportedUntilItIsAccepted(t *testing.T) {
 		mu.Lock()
 		accepted = true
 		mu.Unlock()
-		time.Sleep(maxProbePause)
+		time.Sleep(probeBackoff.Max)
 		if r := h.Readiness(t.Context()); len(r.Refused) != 0 {
 			t.Errorf("reported although it is accepted: %s", printDiagnostics(r.Refused))
 		}

@@ -3,7 +3,6 @@ package http
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	nethttp "net/http"
 	"regexp"
 	"slices"
@@ -12,6 +11,7 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/internal/backoff"
 	"hatchel/internal/ctxtime"
 )
 
@@ -89,9 +89,12 @@ func (p *retryPolicy) next(f *failure, attempt int, repeatable bool) (time.Durat
 		f.Status == 0 && (!p.network || !repeatable && !f.unsent):
 		return 0, false
 	}
-	wait := min(p.Backoff<<(attempt-1), maxBackoff)
-	wait = wait/2 + rand.N(wait/2+1)
-	return max(wait, f.RetryAfter), true
+	return max(p.backoff().Pause(attempt), f.RetryAfter), true
+}
+
+// backoff returns the delays. They are randomised from the half of what the block says.
+func (r *retry) backoff() backoff.Policy {
+	return backoff.Policy{First: min(r.Backoff, maxBackoff) / 2, Max: maxBackoff / 2, Jitter: 1}
 }
 
 // waitForRetry waits, and reports whether the call has time left afterwards. It does not wait if the

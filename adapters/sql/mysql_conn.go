@@ -15,7 +15,7 @@ import (
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 
 	"hatchel/hcl/template/sqltext"
-	"hatchel/internal/ctxtime"
+	"hatchel/internal/backoff"
 )
 
 // mysqlDriverConn is the interface of the driver's connections.
@@ -358,12 +358,13 @@ func (c *mysqlConn) readRows(ctx context.Context, rows driver.Rows, s *mysqlStat
 // A server can ignore a KILL that arrives after a statement was sent and before it begins. So each
 // statement also has a time limit on the server, and KILL is repeated until the connection is gone.
 const (
-	maxKillWait      = 10 * time.Second // how long a call waits for the first KILL
-	maxKillTime      = 30 * time.Second // how long KILL is repeated
-	maxKillPause     = time.Second
-	timeLimitMargin  = time.Second // lets the call end first and report its own error
-	initialKillPause = 5 * time.Millisecond
+	maxKillWait     = 10 * time.Second // how long a call waits for the first KILL
+	maxKillTime     = 30 * time.Second // how long KILL is repeated
+	timeLimitMargin = time.Second      // lets the call end first and report its own error
 )
+
+// killBackoff is how often KILL is repeated.
+var killBackoff = backoff.Policy{First: 5 * time.Millisecond, Max: time.Second}
 
 // timeLimit returns how long the server may run a statement: until the call ends, and no longer than the timeout of
 // the connection; 0 is without a limit. MySQL applies it to queries only.
@@ -402,7 +403,7 @@ func (m *mysqlDatabase) killLoop(id string, accepted func()) {
 			_ = c.close()
 		}
 	}()
-	for pause := initialKillPause; ; pause = min(2*pause, maxKillPause) {
+	for range killBackoff.Attempts(ctx) {
 		if c == nil {
 			if raw, err := m.connector.Connect(ctx); err == nil {
 				c = &mysqlConn{raw: raw.(mysqlDriverConn)}
@@ -419,9 +420,6 @@ func (m *mysqlDatabase) killLoop(id string, accepted func()) {
 			default:
 				accepted()
 			}
-		}
-		if ctxtime.Sleep(ctx, pause) != nil {
-			return
 		}
 	}
 }

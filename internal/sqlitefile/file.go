@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"hatchel/internal/ctxtime"
 )
 
 // File is the file of a database as it was opened. It is used while the file at the path is this one, and was changed
@@ -370,7 +372,7 @@ func (f *File) leave(ctx context.Context, patience time.Duration, now files) err
 		if err != nil || stateErr != nil || w.frames <= w.copied || time.Now().After(deadline) {
 			break
 		}
-		if !sleep(ctx) { // a reader ends
+		if ctxtime.Sleep(ctx, settlePoll) != nil { // a reader ends
 			return ErrReplaced
 		}
 	}
@@ -420,19 +422,9 @@ func (f *File) settle(ctx context.Context, patience time.Duration, now files) er
 		case time.Now().After(deadline): // no other process is in the middle of a checkpoint
 			return f.abandon(now)
 		}
-		if !sleep(ctx) {
+		if ctxtime.Sleep(ctx, settlePoll) != nil {
 			return ErrReplaced
 		}
-	}
-}
-
-// sleep waits a moment, and reports false if ctx ends.
-func sleep(ctx context.Context) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(settlePoll):
-		return true
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"hatchel/internal/ctxtime"
+	"hatchel/internal/backoff"
 	"hatchel/internal/operator"
 	"hatchel/runtime/postgres"
 )
@@ -43,10 +43,13 @@ type Table struct {
 
 const (
 	tableName    = "hatchel_audit"
-	writeTimeout = 10 * time.Second       // of the transaction of a batch
-	writeRetry   = 100 * time.Millisecond // pause after a lost connection
-	slowWrite    = time.Second            // longer than a healthy transaction takes
+	writeTimeout = 10 * time.Second // of the transaction of a batch
+	slowWrite    = time.Second      // longer than a healthy transaction takes
 )
+
+// reconnectBackoff is how often a batch is written again after lost connections. The first one may have been lost long
+// before.
+var reconnectBackoff = backoff.Policy{Steps: []time.Duration{0, 100 * time.Millisecond}}
 
 // OpenTable opens the log in a database and continues its chain. It creates a missing table in the
 // first schema of the search_path. While the database is unavailable no record can be written; the
@@ -170,25 +173,23 @@ func (t *Table) put(b *batch) {
 
 // write adds a batch in one transaction. When the connection is lost before the outcome is known,
 // the next transaction looks whether the rows were committed.
-func (t *Table) write(ctx context.Context, b *batch) (*rowBatch, error) {
-	sent, err := t.tryWrite(ctx, b, nil)
-	for attempt := 0; err != nil; attempt++ {
+func (t *Table) write(ctx context.Context, b *batch) (sent *rowBatch, err error) {
+	for attempt := range reconnectBackoff.Attempts(ctx) {
+		if sent, err = t.tryWrite(ctx, b, sent); err == nil {
+			return sent, nil
+		}
 		t.ready = false
 		if known := operator.Error(""); errors.As(err, &known) {
-			return nil, err
+			break
 		}
 		if postgres.IsReadOnly(err) || !errors.As(err, new(*pgconn.PgError)) {
 			t.pool.Reset() // the other connections lead to the same server
 		}
-		if sent == nil && attempt > 0 || ctx.Err() != nil {
-			return nil, err
+		if sent == nil && attempt > 1 {
+			break
 		}
-		if attempt > 0 && ctxtime.Sleep(ctx, writeRetry) != nil {
-			return nil, err
-		}
-		sent, err = t.tryWrite(ctx, b, sent)
 	}
-	return sent, nil
+	return nil, err
 }
 
 // tryWrite is one attempt of write. The rows sent are those of an earlier attempt whose outcome is

@@ -358,7 +358,7 @@ func TestSlowTableFailsFast(t *testing.T) {
 		})
 	}
 	for l.LastError() == nil && !l.isStuck(slowWrite) {
-		check(t, ctxtime.Sleep(t.Context(), writeRetry))
+		check(t, ctxtime.Sleep(t.Context(), 100*time.Millisecond))
 	}
 	if err := l.Check(t.Context()); err == nil {
 		t.Error("while they wait all is well")
@@ -381,7 +381,7 @@ func TestSlowTableFailsFast(t *testing.T) {
 	}
 	retryNow(l)
 	for deadline := time.Now().Add(time.Minute); l.Check(t.Context()) != nil; {
-		check(t, ctxtime.Sleep(t.Context(), writeRetry))
+		check(t, ctxtime.Sleep(t.Context(), 100*time.Millisecond))
 		if time.Now().After(deadline) {
 			t.Fatal("it is not written to again")
 		}

@@ -183,7 +183,7 @@ func TestStoreThatFailsStopsNoCallAndLosesNoCount(t *testing.T) {
 			time.Sleep(10 * time.Second)
 		}
 		s.setFailing(false)
-		time.Sleep(2 * maxPause)
+		time.Sleep(2 * storeBackoff.Max)
 		s.expect(t, `ops 1m0s {"n":1} 7`, `ops 1m0s {"n":8} 3`)
 		synctest.Wait() // nothing is being logged
 		if text := log.String(); strings.Count(text, "not stored, will be tried again") != 1 || strings.Count(text, "stored again") != 1 {

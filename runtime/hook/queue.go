@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"hatchel/internal/backoff"
+	"hatchel/internal/ctxtime"
 	"hatchel/runtime/event"
 	"hatchel/runtime/webhook"
 )
@@ -27,9 +29,10 @@ type Queue struct {
 	closed  bool                         // guarded by mu
 
 	storing sync.WaitGroup
-	closing chan struct{} // closed by Close
 	ctx     context.Context
 	cancel  context.CancelFunc
+	waiting context.Context // of pauses, until Close
+	stop    context.CancelFunc
 }
 
 // seriesKey identifies a series of events for one webhook.
@@ -56,10 +59,10 @@ const maxGroups = 256
 
 // NewQueue returns an empty Queue.
 func NewQueue(store Store) *Queue {
-	ctx, cancel := context.WithCancel(context.Background())
-	return &Queue{
-		store: store, pending: map[seriesKey]*pendingSeries{}, closing: make(chan struct{}), ctx: ctx, cancel: cancel,
-	}
+	q := &Queue{store: store, pending: map[seriesKey]*pendingSeries{}}
+	q.ctx, q.cancel = context.WithCancel(context.Background())
+	q.waiting, q.stop = context.WithCancel(q.ctx)
+	return q
 }
 
 var noWait = func() chan struct{} {
@@ -109,14 +112,12 @@ func (p *pendingSeries) add(m *event.Meta, id string, data []byte) {
 	p.groups = append(p.groups, group{e, 1})
 }
 
-const (
-	minPause = time.Second // between two attempts to store events; doubled after each failure
-	maxPause = 30 * time.Second
-)
+// storeBackoff is how often events are tried to be stored again.
+var storeBackoff = backoff.Policy{First: time.Second, Max: 30 * time.Second}
 
 // storeAll stores the events of a series until there are none.
 func (q *Queue) storeAll(key seriesKey, p *pendingSeries) {
-	for pause := minPause; ; {
+	for failures := 0; ; {
 		groups, stored := q.take(key, p)
 		if len(groups) == 0 {
 			return
@@ -139,14 +140,11 @@ func (q *Queue) storeAll(key seriesKey, p *pendingSeries) {
 			p.log.Error("events of a hook not stored, will be tried again", append(attrs, "error", err)...)
 		}
 		if err == nil {
-			pause = minPause
+			failures = 0
 			continue
 		}
-		select {
-		case <-time.After(pause):
-		case <-q.closing:
-		}
-		pause = min(2*pause, maxPause)
+		failures++
+		ctxtime.Sleep(q.waiting, storeBackoff.Pause(failures))
 	}
 }
 
@@ -194,11 +192,9 @@ const closeGrace = 3 * time.Second
 // Close stores what is pending, for up to 3 seconds.
 func (q *Queue) Close() {
 	q.mu.Lock()
-	if !q.closed {
-		q.closed = true
-		close(q.closing)
-	}
+	q.closed = true
 	q.mu.Unlock()
+	q.stop()
 	defer time.AfterFunc(closeGrace, q.cancel).Stop()
 	q.storing.Wait()
 	q.cancel()

@@ -7,10 +7,12 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"hatchel/internal/backoff"
 )
 
-// maxRetry is the longest pause before a command that has failed runs again.
-const maxRetry = 30 * time.Second
+// failedBackoff is how often a command that has failed runs again, unless its ttl is shorter.
+var failedBackoff = backoff.Policy{First: 30 * time.Second}
 
 // Commands runs the commands of secrets, and keeps what they print for the time that each secret says. Its methods may
 // be called concurrently.
@@ -120,7 +122,7 @@ func (c *Commands) schedule(e *entry) {
 	}
 	pause := e.ttl
 	if e.err != nil {
-		pause = min(pause, maxRetry)
+		pause = min(pause, failedBackoff.First)
 	}
 	e.timer = time.AfterFunc(pause, func() { c.runAgain(e) })
 }

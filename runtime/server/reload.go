@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"hatchel/hcl/surface"
+	"hatchel/internal/backoff"
 	"hatchel/runtime"
 	"hatchel/runtime/source"
 	"hatchel/runtime/source/git"
@@ -40,8 +41,8 @@ type Reloader struct {
 	served  string // the directory of the revision that is served; guarded by mu; empty without a repository
 }
 
-// retryInterval is the pause between two loads of what is held.
-const retryInterval = 30 * time.Second
+// heldBackoff is how often what is held is loaded again.
+var heldBackoff = backoff.Policy{First: 30 * time.Second}
 
 // Load loads the directory for the first time. The error reports that the directory cannot be read. Where the revision
 // of a repository cannot be served, it loads the one that was served last, and the report is that of the latter.
@@ -154,13 +155,13 @@ func (r *Reloader) logReload(trigger string, report runtime.Report) {
 	switch {
 	case report.Hold != nil && report.Hold.Problem != "":
 		log.Error("reload held, the last valid configuration stays active", "problem", report.Hold.Problem,
-			"since", report.Hold.Since, "retry", retryInterval)
+			"since", report.Hold.Since, "retry", heldBackoff.First)
 	case report.Hold != nil:
 		log.Error("reload held by its lock, the last valid configuration stays active", "hold", report.Hold.Class,
-			"since", report.Hold.Since, "differences", len(report.Hold.Changes), "retry", retryInterval)
+			"since", report.Hold.Since, "differences", len(report.Hold.Changes), "retry", heldBackoff.First)
 	case report.Held:
 		log.Error("reload held by refused statements, the last valid configuration stays active",
-			"retry", retryInterval)
+			"retry", heldBackoff.First)
 	default:
 		log.Error("reload failed, the last valid configuration stays active")
 	}
@@ -187,8 +188,13 @@ func (r *Reloader) Run(ctx context.Context) (loop func()) {
 	signal.Notify(hangups, syscall.SIGHUP)
 	return func() {
 		defer signal.Stop(hangups)
-		retries := time.NewTicker(retryInterval)
-		defer retries.Stop()
+		var retrying sync.WaitGroup
+		defer retrying.Wait()
+		retrying.Go(func() {
+			for range heldBackoff.Attempts(ctx) {
+				r.retry(ctx)
+			}
+		})
 		var polls, marks <-chan time.Time
 		if r.Repository != nil {
 			ticker := time.NewTicker(r.Every)
@@ -202,8 +208,6 @@ func (r *Reloader) Run(ctx context.Context) (loop func()) {
 			select {
 			case <-hangups:
 				r.Reload(ctx, "SIGHUP")
-			case <-retries.C:
-				r.retry(ctx)
 			case <-marks:
 				r.Repository.MarkUsed()
 			case <-polls:

@@ -145,7 +145,10 @@ func (h *Hold) Release() {
 // a statement that may still reach the store.
 func (p *Process) abandon(began Record, before *Record) {
 	p.Go(func(ctx context.Context) {
-		for ctxtime.Sleep(ctx, retryInterval) == nil && p.undo(ctx, began, before) != nil {
+		for n := range storeBackoff.Attempts(ctx) {
+			if n > 1 && p.undo(ctx, began, before) == nil {
+				return
+			}
 		}
 	})
 }

@@ -3,7 +3,6 @@ package state
 import (
 	"context"
 	"hash/fnv"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -19,9 +18,8 @@ import (
 )
 
 const (
-	listenPing  = 15 * time.Second       // how often the connection is checked, and the processes are counted
-	trustAgain  = 3 * time.Second        // after a connection was lost
-	listenAgain = 100 * time.Millisecond // the longest pause after a connection was lost
+	listenPing = 15 * time.Second // how often the connection is checked, and the processes are counted
+	trustAgain = 3 * time.Second  // after a connection was lost
 
 	notifyTimeout = 5 * time.Second // of a notification of this process to itself
 )
@@ -200,6 +198,7 @@ func (l *listener) report(err error) {
 
 // keepListening listens while there are subscribers.
 func (p *Postgres) keepListening() {
+	failures := 0 // in a row, to make a connection and to keep it
 	for l := &p.listener; ; {
 		ctx, cancel := context.WithCancel(context.Background())
 		l.mu.Lock()
@@ -213,11 +212,10 @@ func (p *Postgres) keepListening() {
 		l.mu.Unlock()
 		if listened, err := p.listen(ctx); ctx.Err() == nil {
 			l.report(postgres.DescribeError(ctx, err))
-			pause := jitter()
-			if listened {
-				pause = rand.N(listenAgain)
+			if failures++; listened {
+				failures = 1
 			}
-			ctxtime.Sleep(ctx, pause)
+			ctxtime.Sleep(ctx, databaseBackoff.Pause(failures))
 		}
 		cancel()
 	}

@@ -2,11 +2,10 @@ package state
 
 import (
 	"context"
-	"math/rand/v2"
 	"sync"
 	"time"
 
-	"hatchel/internal/ctxtime"
+	"hatchel/internal/backoff"
 )
 
 const (
@@ -79,15 +78,20 @@ func (o *outbox) take() (batch []outgoing) {
 // sendItems sends all items. It tries again while the database is unavailable.
 func (p *Postgres) sendItems() {
 	for batch := p.outbox.take(); len(batch) > 0; batch = p.outbox.take() {
-		for p.sendBatch(p.outbox.ctx, batch) != nil {
-			if ctxtime.Sleep(p.outbox.ctx, jitter()) != nil {
-				return
+		for range databaseBackoff.Attempts(p.outbox.ctx) {
+			if p.sendBatch(p.outbox.ctx, batch) == nil {
+				closeSent(batch)
+				break
 			}
 		}
-		for _, i := range batch {
-			if i.sent != nil {
-				close(i.sent)
-			}
+	}
+}
+
+// closeSent tells the callers who wait for it that a batch was sent.
+func closeSent(batch []outgoing) {
+	for _, i := range batch {
+		if i.sent != nil {
+			close(i.sent)
 		}
 	}
 }
@@ -139,5 +143,5 @@ func (o *outbox) close() {
 	o.cancel()
 }
 
-// jitter is the pause after an attempt that failed: less than a second, so that many processes do not try at once.
-func jitter() time.Duration { return time.Second/10 + rand.N(8*time.Second/10) }
+// databaseBackoff is how often the database is tried again, by many processes at once.
+var databaseBackoff = backoff.Policy{First: 50 * time.Millisecond, Max: 450 * time.Millisecond, Jitter: 1}

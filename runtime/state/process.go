@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"hatchel/internal/backoff"
 	"hatchel/internal/ctxtime"
 )
 
@@ -108,7 +109,7 @@ func (p *Process) RetryLater(timeout time.Duration, do func(context.Context) err
 		defer p.release()
 		ctx, cancel := context.WithTimeout(ctx, timeout)
 		defer cancel()
-		if ctxtime.Sleep(ctx, retryInterval) != nil {
+		if ctxtime.Sleep(ctx, storeBackoff.First) != nil {
 			failed(ErrUnavailable)
 		} else if err := Retry(ctx, do); err != nil {
 			failed(err)
@@ -180,16 +181,16 @@ func (p *Process) heartbeat(ctx context.Context, store Store) error {
 	return nil
 }
 
-// retryInterval is the pause between two attempts while the store is unavailable.
-const retryInterval = time.Second
+// storeBackoff is how often the store is tried again while it is unavailable.
+var storeBackoff = backoff.Policy{First: time.Second}
 
 // Retry calls do every second until it returns something other than [ErrUnavailable], or until ctx ends. It
 // returns the last error of do.
-func Retry(ctx context.Context, do func(context.Context) error) error {
-	for {
-		err := do(ctx)
-		if !errors.Is(err, ErrUnavailable) || ctxtime.Sleep(ctx, retryInterval) != nil {
-			return err
+func Retry(ctx context.Context, do func(context.Context) error) (err error) {
+	for range storeBackoff.Attempts(ctx) {
+		if err = do(ctx); !errors.Is(err, ErrUnavailable) {
+			break
 		}
 	}
+	return err
 }

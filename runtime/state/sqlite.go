@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"database/sql"
@@ -14,7 +15,7 @@ import (
 
 	"github.com/mattn/go-sqlite3"
 
-	"hatchel/internal/ctxtime"
+	"hatchel/internal/backoff"
 	"hatchel/internal/operator"
 	"hatchel/internal/sqlitefile"
 )
@@ -49,10 +50,9 @@ var sqliteStatements = newStatements("records",
 
 const (
 	busyTimeout   = 10 * time.Second // for locks of other processes
-	busyRetry     = 20 * time.Millisecond
-	maxStatements = 32          // prepared per connection
-	maxCheckpoint = time.Second // how long a checkpoint of another process may take
-	maxConnects   = 10          // attempts to open a file that other programs change
+	maxStatements = 32               // prepared per connection
+	maxCheckpoint = time.Second      // how long a checkpoint of another process may take
+	maxConnects   = 10               // attempts to open a file that other programs change
 )
 
 // Open opens the store in a file. It creates the file and its directory if they are missing,
@@ -153,18 +153,21 @@ func (c *connections) close() error {
 
 // prepare creates the schema if it is missing. It retries, because SQLite reports a busy file at
 // once while several processes create it.
-func (c *connections) prepare(ctx context.Context, s *SQLite) error {
-	for began := time.Now(); ; {
-		err := c.transact(ctx, s, c.durable, createSchema)
+func (c *connections) prepare(ctx context.Context, s *SQLite) (err error) {
+	waiting, cancel := context.WithTimeout(ctx, busyTimeout)
+	defer cancel()
+	for range busyBackoff.Attempts(waiting) {
 		var e sqlite3.Error
-		if !errors.As(err, &e) || e.Code != sqlite3.ErrBusy || time.Since(began) > busyTimeout {
-			return err
-		}
-		if err := ctxtime.Sleep(ctx, busyRetry); err != nil {
+		err = c.transact(ctx, s, c.durable, createSchema)
+		if !errors.As(err, &e) || e.Code != sqlite3.ErrBusy {
 			return err
 		}
 	}
+	return cmp.Or(ctx.Err(), err)
 }
+
+// busyBackoff is how often the schema is tried again.
+var busyBackoff = backoff.Policy{First: 20 * time.Millisecond}
 
 // Close implements Store.
 func (s *SQLite) Close() error {

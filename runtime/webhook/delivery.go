@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
+	"hatchel/internal/backoff"
 	"hatchel/runtime/state"
 )
 
@@ -137,16 +137,15 @@ func (d *delivery) end() {
 	d.Subject, d.record.Group, d.record.Due, d.Body = "", endedGroup, d.record.Expires, json.RawMessage(noBody)
 }
 
-// retryIntervals are the pauses after the first attempts; the last one repeats.
-var retryIntervals = [...]time.Duration{
+// deliveryBackoff is how often a delivery is attempted again. Its jitter spreads the load on a receiver that is back.
+var deliveryBackoff = backoff.Policy{Jitter: 0.2, Steps: []time.Duration{
 	2 * time.Second, 5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, 30 * time.Minute, time.Hour,
-}
+}}
 
 // nextAttempt returns when to attempt the delivery again after a failure at now, but not before
 // retryAfter has passed. It reports false when delivery is given up.
 func (d *delivery) nextAttempt(now time.Time, retryAfter time.Duration) (time.Time, bool) {
-	pause := retryIntervals[min(max(d.Attempts, 1), len(retryIntervals))-1]
-	pause += time.Duration(rand.Int64N(int64(pause)/5 + 1)) // spreads the load on a receiver that is back
+	pause := deliveryBackoff.Pause(d.Attempts)
 	until := time.UnixMilli(d.Until)
 	if now.Add(pause).After(until) {
 		return time.Time{}, false

@@ -7,12 +7,12 @@ import (
 	"slices"
 	"time"
 
+	"hatchel/internal/backoff"
 	"hatchel/runtime/state"
 )
 
 const (
 	claimMargin    = 5 * time.Second // that a claim outlasts the timeout of its attempt
-	storeRetry     = 2 * time.Second // pause after a failure of the store
 	nextPageDelay  = 100 * time.Millisecond
 	deliveriesPage = maxConcurrent + 1
 )
@@ -61,7 +61,7 @@ func (o *Outbox) startDueOf(ctx context.Context, h Endpoint, s Config) (next tim
 	}
 	records, err := o.store.List(ctx, state.Query{Kind: Kind, Group: h.Name, Limit: deliveriesPage})
 	if err != nil {
-		return time.Now().Add(storeRetry)
+		return retryAt(err)
 	}
 	for _, r := range records {
 		if r.Due.After(time.Now()) {
@@ -125,12 +125,15 @@ func (o *Outbox) replace(ctx context.Context, d *delivery) (bool, error) {
 	return o.store.Replace(ctx, d.record)
 }
 
+// storeBackoff is how often the store is used again after an error.
+var storeBackoff = backoff.Policy{First: 2 * time.Second}
+
 // retryAt returns when to use the store again after an error.
 func retryAt(err error) time.Time {
 	if err == nil {
 		return time.Time{}
 	}
-	return time.Now().Add(storeRetry)
+	return time.Now().Add(storeBackoff.First)
 }
 
 // deliver sends a claimed delivery in the background.
@@ -208,7 +211,7 @@ func (o *Outbox) resolvePending(ctx context.Context, h Endpoint, s Config) (next
 	records, err := o.store.List(ctx, state.Query{Kind: Kind, Group: group, Limit: deliveriesPage})
 	if err != nil {
 		o.keepResolved(h.Name, resolved)
-		return time.Now().Add(storeRetry)
+		return retryAt(err)
 	}
 	isAll := len(records) < deliveriesPage
 	records = slices.DeleteFunc(records, func(r *state.Record) bool {
@@ -274,12 +277,12 @@ func (o *Outbox) resolveDelivery(ctx context.Context, r *state.Record, h Endpoin
 	now := time.Now()
 	switch {
 	case err != nil:
-		return now.Add(storeRetry)
+		return retryAt(err)
 	case !resolved:
 		r.Due = d.nextResolve(now)
 	case e != nil:
 		if d.Body, err = e.body(); err != nil {
-			return now.Add(storeRetry)
+			return retryAt(err)
 		}
 		d.makeDue(h, now)
 	case string(d.Body) == noBody:

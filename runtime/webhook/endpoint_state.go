@@ -1,6 +1,10 @@
 package webhook
 
-import "time"
+import (
+	"time"
+
+	"hatchel/internal/backoff"
+)
 
 // maxConcurrent is how many requests this process sends to one webhook at the same time.
 const maxConcurrent = 8
@@ -16,9 +20,10 @@ type endpointState struct {
 	lastError   string
 }
 
-// pauseIntervals are the pauses between attempts while a receiver is unavailable; the last one
-// repeats.
-var pauseIntervals = [...]time.Duration{2 * time.Second, 5 * time.Second, 15 * time.Second, 30 * time.Second}
+// receiverBackoff is how often an unavailable receiver is tried again.
+var receiverBackoff = backoff.Policy{
+	Steps: []time.Duration{2 * time.Second, 5 * time.Second, 15 * time.Second, 30 * time.Second},
+}
 
 // maxPause limits how long a Retry-After header holds up all deliveries to a webhook.
 const maxPause = time.Hour
@@ -69,7 +74,7 @@ func (o *Outbox) recordAttempt(hook string, failed *failure, now time.Time) {
 	e.failures++
 	e.lastError = failed.message
 	if e.unavailable() {
-		pause := pauseIntervals[min(e.failures-maxConcurrent, len(pauseIntervals)-1)]
+		pause := receiverBackoff.Pause(e.failures - maxConcurrent + 1)
 		e.pausedUntil = now.Add(max(pause, min(failed.retryAfter, maxPause)))
 	}
 }

@@ -118,8 +118,9 @@ func TestRetryIntervalsGrow(t *testing.T) {
 			if i == 0 {
 				continue
 			}
-			if waited := x.at.Sub(got[i-1].at); waited < retryIntervals[i-1] || waited > retryIntervals[i-1]*6/5+time.Second {
-				t.Errorf("request %d came after %v, want about %v", i, waited, retryIntervals[i-1])
+			want := deliveryBackoff.Steps[i-1]
+			if waited := x.at.Sub(got[i-1].at); waited < want || waited > want*6/5+time.Second {
+				t.Errorf("request %d came after %v, want about %v", i, waited, want)
 			}
 		}
 	})

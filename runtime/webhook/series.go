@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"hatchel/internal/ctxtime"
+	"hatchel/internal/backoff"
 	"hatchel/runtime/state"
 )
 
@@ -92,7 +92,7 @@ func (s *Series) claim(ctx context.Context, store state.Records, h Endpoint, e *
 	claim := &state.Record{Kind: Kind, Name: deliveryName(h.Name, s.Name+"-"+e.ID), Group: endedGroup, Due: expires,
 		Expires: expires, Body: []byte(claimBegun), Priority: state.Low, NoNotify: true}
 	version, until := 0, time.Time{} // of the claim of another process
-	for {
+	for range claimBackoff.Attempts(ctx) {
 		existing, err := store.Add(ctx, claim)
 		switch {
 		case err != nil:
@@ -110,14 +110,12 @@ func (s *Series) claim(ctx context.Context, store state.Records, h Endpoint, e *
 				return existing, err
 			}
 		}
-		if err := ctxtime.Sleep(ctx, claimPause); err != nil {
-			return nil, err
-		}
 	}
+	return nil, ctx.Err()
 }
 
-// claimPause is the pause between two looks at the claim of another process.
-const claimPause = 20 * time.Millisecond
+// claimBackoff is how often the claim of another process is looked at.
+var claimBackoff = backoff.Policy{First: 20 * time.Millisecond}
 
 // delivery returns the delivery of a series in an interval.
 func (s *Series) delivery(h Endpoint, e *Event, slot int64, due time.Time) (*delivery, error) {

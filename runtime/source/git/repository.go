@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"hatchel/internal/ctxtime"
 	"hatchel/internal/filelock"
 )
 
@@ -181,19 +180,11 @@ func (r *Repository) lock(ctx context.Context) (unlock func() error, err error) 
 	if err != nil {
 		return nil, err
 	}
-	for {
-		locked, err := filelock.TryLock(f)
-		if err == nil && locked {
-			return f.Close, nil
-		}
-		if err == nil {
-			err = ctxtime.Sleep(ctx, 20*time.Millisecond)
-		}
-		if err != nil {
-			f.Close()
-			return nil, fmt.Errorf("another process uses %s: %w", r.home, err)
-		}
+	if err := filelock.Lock(ctx, f); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("another process uses %s: %w", r.home, err)
 	}
+	return f.Close, nil
 }
 
 // MaxInterval is the longest time between two calls of Fetch of a process.
