@@ -18,7 +18,6 @@ import (
 	"hatchel/cmd/hatchel/importer/curl"
 	"hatchel/cmd/hatchel/importer/dbschema"
 	"hatchel/cmd/hatchel/importer/directory"
-	"hatchel/cmd/hatchel/importer/mcpshell"
 	"hatchel/cmd/hatchel/importer/memory"
 	"hatchel/cmd/hatchel/importer/toolbox"
 	"hatchel/hcl"
@@ -39,8 +38,7 @@ callers, in the format of hatchel diff.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error { return misusef("import requires a kind of source; see --help") },
 	}
-	cmd.AddCommand(importOpenAPICommand(), importSchemaCommand(), importCurlCommand(), importToolboxCommand(),
-		importMCPShellCommand())
+	cmd.AddCommand(importOpenAPICommand(), importSchemaCommand(), importCurlCommand(), importToolboxCommand())
 	return cmd
 }
 
@@ -146,20 +144,6 @@ bound values. A credential becomes a secret, and its value is not written. A too
 cannot be mapped is left out, and the report says why.`,
 		Example: `  hatchel import toolbox tools.yaml -o ./tools
   hatchel import toolbox -o ./tools --update`,
-	})
-}
-
-func importMCPShellCommand() *cobra.Command {
-	return importConfiguration(memory.MCPShell, mcpshell.Import, &cobra.Command{
-		Use:   "mcpshell [FILE]",
-		Short: "Write the tools of a configuration of MCPShell",
-		Long: `Write the tools of a configuration (YAML) of MCPShell. Parameters become inputs, and
-constraints become rules of their types, or checks. A command becomes a list of arguments,
-or a script whose text is constant: its values are bound. An environment variable that
-is named like a credential becomes a secret. A tool that cannot be bound safely is left
-out, and the report says why.`,
-		Example: `  hatchel import mcpshell tools.yaml -o ./tools
-  hatchel import mcpshell -o ./tools --update`,
 	})
 }
 

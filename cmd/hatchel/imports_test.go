@@ -127,7 +127,7 @@ var owners = map[string][]string{
 	"github.com/zclconf/go-cty/":              {"hcl", "hcl/*"},
 	"github.com/expr-lang/expr/":              {"hcl/eval/exprlang"},
 	"github.com/santhosh-tekuri/jsonschema/":  {"hcl/schema"},
-	"mvdan.cc/sh/":                            {"hcl/template/shelltext", "cmd/hatchel/importer/curl", "cmd/hatchel/importer/mcpshell"},
+	"mvdan.cc/sh/":                            {"hcl/template/shelltext", "cmd/hatchel/importer/curl"},
 	"golang.org/x/tools/txtar":                {"hcl/template/templatetest"},
 	"github.com/go-resty/resty/":              {"adapters/http", "runtime/webhook"},
 	"golang.org/x/net/http/httpguts":          {"adapters/http"},

@@ -26,9 +26,8 @@ var (
 	OpenAPI = Memory{"openapi", []string{"tag", "path", "op", "method", "not-tag", "not-path", "not-op",
 		"read-only", "deprecated", "all"}, []string{"name", "flatten", "depth", "max-schema", "max-tokens", "returns",
 		"no-paginate", "split", "rename"}}
-	Schema   = Memory{"schema", []string{"table", "all"}, []string{"writes"}}
-	Toolbox  = Memory{Kind: "toolbox"}
-	MCPShell = Memory{Kind: "mcpshell"}
+	Schema  = Memory{"schema", []string{"table", "all"}, []string{"writes"}}
+	Toolbox = Memory{Kind: "toolbox"}
 )
 
 // UnclearError says that it is not clear which import is meant: what the directory has, and what to do.
