@@ -1,8 +1,6 @@
 package edit
 
 import (
-	"cmp"
-	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -11,7 +9,8 @@ import (
 	"hatchel/hcl/decode"
 )
 
-// Completions are what may be written in place of a span of bytes, the most likely first.
+// Completions are what may be written in place of a span of bytes: first what begins with the text that is there, then
+// what is required, and then in the order of the reference.
 type Completions struct {
 	Span
 	Items []Item
@@ -26,8 +25,6 @@ type Item struct {
 	Doc     string // a text of Markdown
 	Insert  string // the text; ${1:name} and $0 are places to fill in if Snippet is set
 	Snippet bool
-
-	score float64
 }
 
 // place is a place to fill in, or an escaped dollar sign.
@@ -68,11 +65,7 @@ type completion struct {
 	cfg     *hcl.Config
 	finding *finding
 	tables  *Tables
-	uses    map[use]int // how often each name of the file is written, without that at the cursor
 	items   []Item
-
-	before        []string       // the words of the line before the cursor, and an empty one; nil if they are not known yet
-	reads, lastAt map[string]int // see readBlock
 }
 
 // Complete returns what may be written at an offset of a file, whose text need not be complete. Config is the last one
@@ -82,7 +75,6 @@ func (l *Language) Complete(cfg *hcl.Config, src []byte, offset int, tables *Tab
 	if c.inComment {
 		return Completions{Span: Span{c.from, c.to}}
 	}
-	c.uses = countUses(src, c.from, c.to)
 	if c.region.To == 0 {
 		c.addTopLevel()
 		return c.result()
@@ -119,20 +111,21 @@ func (l *Language) IsInvited(src []byte, offset int, typed string) bool {
 	return true
 }
 
-// result returns the items, the most likely first. Those that begin with what is written come before all others.
+// result returns the items. Those that begin with what is written come before all others.
 func (c *completion) result() Completions {
 	prefix := strings.ToLower(string(c.src[c.from:c.offset]))
-	for i := range c.items {
-		switch label := strings.ToLower(c.items[i].Label); {
-		case prefix == "":
-		case strings.HasPrefix(label, prefix):
-			c.items[i].score += 2000
-		case strings.Contains(label, prefix):
-			c.items[i].score += 1000
+	begins := func(i Item) bool { return strings.HasPrefix(strings.ToLower(i.Label), prefix) }
+	items := slices.Concat(filter(c.items, begins), filter(c.items, func(i Item) bool { return !begins(i) }))
+	return Completions{Span{c.from, c.to}, items[:min(len(items), maxItems)], len(items) > maxItems}
+}
+
+func filter(items []Item, keep func(Item) bool) (kept []Item) {
+	for _, i := range items {
+		if keep(i) {
+			kept = append(kept, i)
 		}
 	}
-	slices.SortStableFunc(c.items, func(a, b Item) int { return cmp.Compare(b.score, a.score) })
-	return Completions{Span{c.from, c.to}, c.items[:min(len(c.items), maxItems)], len(c.items) > maxItems}
+	return kept
 }
 
 func (c *completion) add(i Item) {
@@ -142,58 +135,16 @@ func (c *completion) add(i Item) {
 	c.items = append(c.items, i)
 }
 
-// use is a name as it is written: as an argument or a block, as a function, before a dot or after one.
-type use struct {
-	name string
-	as   byte // '=', '(', '.' or 'm'
-}
-
-// countUses counts the uses of names in a text outside of a span.
-func countUses(src []byte, from, to int) map[use]int {
-	uses := map[use]int{}
-	for at := 0; at < len(src); at++ {
-		if !isWord(src[at]) {
-			continue
-		}
-		start := at
-		for at < len(src) && isWord(src[at]) {
-			at++
-		}
-		if start == from && at == to {
-			continue
-		}
-		u := use{name: string(src[start:at])}
-		next := at
-		for next < len(src) && src[next] == ' ' {
-			next++
-		}
-		switch {
-		case start > 0 && src[start-1] == '.':
-			u.as = 'm'
-		case next == len(src):
-		case next == at && (src[next] == '(' || src[next] == '.'):
-			u.as = src[next]
-		case src[next] == '=' || src[next] == '{' || src[next] == '"':
-			u.as = '='
-		}
-		if u.as != 0 {
-			uses[u]++
-		}
-	}
-	return uses
-}
-
-// useScore prefers names that the file uses more often.
-func (c *completion) useScore(name string, as byte) float64 {
-	return math.Log2(1 + float64(c.uses[use{name, as}]))
-}
-
 // isPipe reports whether a function is expected in a program whose text cannot be parsed, as after a pipe.
 func (c *completion) isPipe(f *decode.Field) bool {
 	before := strings.TrimRight(string(c.src[c.region.From:c.from]), " ")
 	return strings.HasPrefix(f.Type, "expr") && c.inText() &&
 		(strings.HasSuffix(before, "|") || strings.HasPrefix(c.after(), "("))
 }
+
+// needsParts are the types that consist of others, with places for these.
+var needsParts = map[string]string{"list": "${0:string}", "set": "${0:string}", "map": "${0:string}",
+	"object": "{\n  $0\n}", "enum": `"$0"`, "optional": "${0:string}", "nullable": "${0:string}", "one_of": "$0"}
 
 // addNames adds the names of which one is expected at the cursor.
 func (c *completion) addNames(names []string) {
@@ -202,10 +153,10 @@ func (c *completion) addNames(names []string) {
 		c.widenToText()
 	}
 	call := strings.HasPrefix(c.after(), "(")
-	for i, name := range names {
-		item := Item{Label: name, Kind: ItemValue, score: c.likeness(name) - float64(i)/100}
+	for _, name := range names {
+		item := Item{Label: name, Kind: ItemValue}
 		if c.finding.argument != nil && c.finding.argument.Type == "type" && !inText {
-			item.Kind, item.score = ItemType, c.typeScore(name)-float64(i)/100
+			item.Kind = ItemType
 			if needsParts[name] != "" && !call {
 				item.Insert, item.Snippet = name+"("+needsParts[name]+")", true
 			}

@@ -2,7 +2,6 @@ package edit
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -17,79 +16,48 @@ func (c *completion) addFields() {
 	onlyArguments := strings.HasPrefix(after, "=")
 	onlyBlocks := strings.HasPrefix(after, "{") || strings.HasPrefix(after, `"`)
 	body := c.finding.block.Body
-	var written *hclsyntax.Block // whose type is at the cursor
-	for _, b := range body.Blocks {
-		if b.Type == mark {
-			written = b
-		}
-	}
-	n := 0
+	var rest []Item
 	for _, spec := range c.finding.parts {
 		for _, f := range spec {
-			n++
 			isArgument := f.DecodeAttr != nil
 			_, has := body.Attributes[f.Name]
 			has = has || !f.Many && !isArgument && decode.FindBlock(body, f.Name) != nil
 			if has || isArgument && onlyBlocks || !isArgument && onlyArguments {
 				continue
 			}
-			score := -float64(n) / 10
-			if f.Required || chosenFrom(spec, f, body) == choiceOpen {
-				score += 60
-			}
-			if chosenFrom(spec, f, body) == choiceMade {
-				score -= 60
-			}
-			score += 5 * c.useScore(f.Name, '=')
 			item := Item{Label: f.Name, Kind: ItemArgument, Detail: f.Type, Doc: c.fieldDoc(f)}
-			if isArgument {
-				if onlyArguments {
-					score += valueScore(strings.TrimSpace(after[1:]), f)
-				} else {
-					item.Insert, item.Snippet = f.Name+" = "+placeholder(f), true
-				}
-			} else {
-				nested := c.nestedSpec(c.finding.block, f)
+			switch {
+			case !isArgument:
 				item.Kind, item.Detail = ItemBlock, "block"
-				if onlyBlocks {
-					score += blockScore(after, written, f.Label, nested)
-					if f.Name == "step" {
-						score += c.stepScore(written)
-					}
-				} else {
-					item.Insert, item.Snippet = blockSnippet(f.Name, f.Label, nested), true
+				if !onlyBlocks {
+					item.Insert, item.Snippet = blockSnippet(f.Name, f.Label, c.nestedSpec(c.finding.block, f)), true
 				}
+			case !onlyArguments:
+				item.Insert, item.Snippet = f.Name+" = "+placeholder(f), true
 			}
-			item.score = score
-			c.add(item)
+			if isNeeded(spec, f, body) {
+				c.add(item)
+			} else {
+				rest = append(rest, item)
+			}
 		}
+	}
+	for _, item := range rest {
+		c.add(item)
 	}
 }
 
-// choice says whether one of several arguments, of which only one may be set, is set.
-type choice int
-
-const (
-	choiceNone choice = iota // it is no choice
-	choiceOpen
-	choiceMade
-)
-
-func chosenFrom(spec decode.Spec, f decode.Field, body *hclsyntax.Body) choice {
+// isNeeded reports whether a body needs an argument or block that it does not have: it is required, or one of several
+// of which one is required and none is set.
+func isNeeded(spec decode.Spec, f decode.Field, body *hclsyntax.Body) bool {
 	what, required := f.Choice()
-	if what == "" {
-		return choiceNone
+	if !required {
+		return f.Required
 	}
-	for _, other := range spec {
-		if w, _ := other.Choice(); w == what && (body.Attributes[other.Name] != nil ||
-			decode.FindBlock(body, other.Name) != nil) {
-			return choiceMade
-		}
-	}
-	if required {
-		return choiceOpen
-	}
-	return choiceNone
+	return !slices.ContainsFunc(spec, func(other decode.Field) bool {
+		w, _ := other.Choice()
+		return w == what && (body.Attributes[other.Name] != nil || decode.FindBlock(body, other.Name) != nil)
+	})
 }
 
 func (c *completion) fieldDoc(f decode.Field) string {
@@ -113,115 +81,6 @@ func (c *completion) nestedSpec(outer *hclsyntax.Block, f decode.Field) decode.S
 		return k.Spec
 	}
 	return nil
-}
-
-var (
-	durationValue = regexp.MustCompile(`^"[0-9.]+(ns|us|ms|s|m|h)`)
-	sizeValue     = regexp.MustCompile(`^"[0-9.]+ ?[KMGT]i?B"`)
-	sqlValue      = regexp.MustCompile(`(?i)^(<<-?SQL|"\s*(select|insert|update|delete|with|create)\b)`)
-	urlValue      = regexp.MustCompile(`^"(https?:|/)`)
-	typeValue     = regexp.MustCompile(
-		`^(string|integer|number|bool|list|set|map|object|enum|optional|nullable|any|file|one_of|type)\b`)
-	exprValue  = regexp.MustCompile(`^"[^"$]*([|]|&&|==|!=|[<>]|\bin\b|\b(input|output|step|caller|result)\b\.)`)
-	proseValue = regexp.MustCompile(`^(<<-?TEXT|"[A-Z][a-z]+ [a-z])`)
-)
-
-// valueScore says how well a value that is already written fits an argument.
-func valueScore(value string, f decode.Field) float64 {
-	if value == "" {
-		return 0
-	}
-	fits := func(match bool, is ...string) float64 {
-		switch {
-		case slices.Contains(is, f.Type):
-			return map[bool]float64{true: 50, false: -20}[match]
-		case match:
-			return -20
-		}
-		return 0
-	}
-	score := fits(durationValue.MatchString(value), "duration") +
-		fits(sizeValue.MatchString(value), "size") +
-		fits(sqlValue.MatchString(value), "SQL") +
-		fits(typeValue.MatchString(value), "type") +
-		fits(exprValue.MatchString(value), "expr", "expr, true or false") +
-		fits(value[0] >= '0' && value[0] <= '9', "integer", "number") +
-		fits(strings.HasPrefix(value, "true") || strings.HasPrefix(value, "false"), "bool") +
-		fits(strings.HasPrefix(value, "{"), "map of values")
-	if proseValue.MatchString(value) && (f.Name == "description" || f.Name == "title" || f.Name == "message") {
-		score += 30
-	}
-	if urlValue.MatchString(value) && (f.Type == "URL" || strings.Contains(f.Name, "url")) {
-		score += 30
-	}
-	if strings.HasPrefix(value, "[") != strings.HasPrefix(f.Type, "list") {
-		score -= 20
-	}
-	if word, _, ok := strings.Cut(strings.TrimPrefix(value, `"`), `"`); ok && strings.Contains(f.Type, `"`) {
-		if strings.Contains(f.Type, `"`+word+`"`) {
-			score += 80
-		} else {
-			score -= 40
-		}
-	}
-	if strings.Contains(value, "secret.") && f.Secret {
-		score += 30
-	}
-	return score
-}
-
-// blockScore says how well a block whose labels and body are already written fits.
-func blockScore(after string, written *hclsyntax.Block, label string, nested decode.Spec) float64 {
-	score := 0.0
-	if labelled := strings.HasPrefix(after, `"`); labelled && label == "" {
-		score -= 60
-	}
-	if written == nil {
-		return score
-	}
-	if len(written.Labels) == 0 && label != "" && label != "connection" && label != "message" {
-		score -= 60
-	}
-	has := func(name string) bool {
-		return slices.ContainsFunc(nested, func(n decode.Field) bool { return n.Name == name })
-	}
-	for name := range written.Body.Attributes {
-		if has(name) {
-			score += 20
-		} else if len(nested) > 0 {
-			score -= 20
-		}
-	}
-	for _, b := range written.Body.Blocks {
-		if has(b.Type) {
-			score += 20
-		} else if len(nested) > 0 {
-			score -= 5
-		}
-	}
-	for _, n := range nested {
-		if n.Required && n.DecodeAttr != nil && written.Body.Attributes[n.Name] == nil {
-			score -= 15
-		}
-	}
-	return score
-}
-
-// stepScore prefers a step for a block that has a backend in it.
-func (c *completion) stepScore(written *hclsyntax.Block) float64 {
-	if written == nil || len(written.Labels) != 1 {
-		return 0
-	}
-	for _, b := range written.Body.Blocks {
-		for _, spec := range c.finding.parts {
-			for _, f := range spec {
-				if f.Name == b.Type && f.Name != "input" && f.Name != "expect" && f.Label != "" {
-					return 40
-				}
-			}
-		}
-	}
-	return 0
 }
 
 // placeholder returns the place for the value of an argument.

@@ -39,8 +39,8 @@ func wordsOf(src []byte, programs map[string]bool) (all []word) {
 	visit = func(b *hclsyntax.Body, around string, depth int) {
 		for _, n := range b.Blocks {
 			add("block", n.TypeRange)
-			refers := depth > 0 && slices.Contains([]string{"http", "sql", "shell", "tool"}, n.Type) ||
-				n.Type == "connection"
+			refers := depth > 0 && slices.Contains([]string{"http", "sql", "shell", "tool"}, n.Type) &&
+				around != "after" || n.Type == "connection" // an after block reads a mock of its test
 			if refers && len(n.LabelRanges) > 0 {
 				r := n.LabelRanges[0]
 				all = append(all, word{"label", r.Start.Byte + 1, r.End.Byte - 1})
@@ -190,9 +190,9 @@ func unknowable(l *Language, cfg *hcl.Config, src []byte, offset int) bool {
 		f.place != nil && f.place.Type != nil && f.place.Type.Open
 }
 
-// Every word of the examples that is no new name is deleted in turn, and must be among the first five that are
-// proposed. Members of values that only a call knows, such as the body of a response, do not count.
-func TestADeletedWordIsAmongTheFirstFive(t *testing.T) {
+// Every word of the examples that is no new name is deleted in turn, and must be proposed. Members of values that only a
+// call knows, such as the body of a response, do not count.
+func TestADeletedWordIsProposed(t *testing.T) {
 	l := NewLanguage(all.Set().Kinds())
 	programs := programArguments(l)
 	counted, hit, unknown := map[string]int{}, map[string]int{}, 0
@@ -214,7 +214,7 @@ func TestADeletedWordIsAmongTheFirstFive(t *testing.T) {
 				counted[w.what]++
 				items := l.Complete(cfg, without, w.from, nil).Items
 				at := slices.IndexFunc(items, func(i Item) bool { return i.Label == text })
-				if at >= 0 && at < 5 {
+				if at >= 0 {
 					hit[w.what]++
 					continue
 				}
@@ -223,7 +223,7 @@ func TestADeletedWordIsAmongTheFirstFive(t *testing.T) {
 					first = append(first, i.Label)
 				}
 				line := 1 + strings.Count(string(src[:w.from]), "\n")
-				missed = append(missed, fmt.Sprintf("%s %s:%d %s: at %d of %d, after %v", w.what, name, line, text, at,
+				missed = append(missed, fmt.Sprintf("%s %s:%d %s: is none of %d, such as %v", w.what, name, line, text,
 					len(items), first))
 			}
 		}
@@ -235,8 +235,8 @@ func TestADeletedWordIsAmongTheFirstFive(t *testing.T) {
 	}
 	t.Logf("%d of %d words, %d members of values that only a call knows", hits, words, unknown)
 	sort.Strings(missed)
-	if words < 300 || hits*100 < words*97 {
-		t.Errorf("%d of %d words are among the first five, and 97 %% of at least 300 must be:\n%s", hits, words,
+	if words < 300 || len(missed) > 0 {
+		t.Errorf("%d of %d words are proposed, and all of at least 300 must be:\n%s", hits, words,
 			strings.Join(missed, "\n"))
 	}
 }

@@ -1,9 +1,12 @@
 package edit
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
+
+	"hatchel/hcl/diag"
 )
 
 // Tables are the tables behind connections, by kind and name of the connection, such as "postgres.desk".
@@ -41,7 +44,7 @@ func (c *completion) addSQL() {
 	switch m := qualified.FindStringSubmatch(text); {
 	case m != nil:
 		if t := used[strings.ToLower(strings.Trim(m[1], `"`))]; t != nil {
-			c.addColumns(t, 100)
+			c.addColumns(t)
 			return
 		}
 		for i := range tables { // of a schema
@@ -51,33 +54,31 @@ func (c *completion) addSQL() {
 		}
 		return
 	case tablePlace.MatchString(text):
-		for i, t := range tables {
-			c.add(Item{Label: t.Name, Kind: ItemTable, Detail: columnNames(t), score: 100 - float64(i)/100})
+		for _, t := range tables {
+			c.add(Item{Label: t.Name, Kind: ItemTable, Detail: columnNames(t)})
 		}
 		return
 	}
-	seen := map[*Table]bool{}
-	for _, t := range used {
-		if !seen[t] {
-			seen[t] = true
-			c.addColumns(t, 50)
+	named := slices.Collect(maps.Values(used))
+	for i := range tables {
+		if slices.Contains(named, &tables[i]) {
+			c.addColumns(&tables[i])
 		}
 	}
-	c.items = slices.CompactFunc(c.items, func(a, b Item) bool { return a.Label == b.Label })
-	for alias := range used {
+	for _, alias := range diag.SortedNames(used) {
 		if !slices.ContainsFunc(tables, func(t Table) bool { return strings.EqualFold(t.Name, alias) }) {
-			c.add(Item{Label: alias, Kind: ItemTable, Detail: used[alias].Name, score: 20})
+			c.add(Item{Label: alias, Kind: ItemTable, Detail: used[alias].Name})
 		}
 	}
 	for _, t := range tables {
 		c.add(Item{Label: t.Name, Kind: ItemTable, Detail: columnNames(t)})
 	}
 	lower := c.from < c.offset && c.src[c.from] >= 'a'
-	for i, word := range sqlKeywords {
+	for _, word := range sqlKeywords {
 		if lower {
 			word = strings.ToLower(word)
 		}
-		c.add(Item{Label: word, Kind: ItemKeyword, score: -10 - float64(i)/10})
+		c.add(Item{Label: word, Kind: ItemKeyword})
 	}
 }
 
@@ -90,10 +91,9 @@ func (c *completion) escapeNames() {
 	}
 }
 
-func (c *completion) addColumns(t *Table, score float64) {
-	for i, column := range t.Columns {
-		c.add(Item{Label: column.Name, Kind: ItemColumn, Detail: column.Type, Doc: "Column of " + t.Name,
-			score: score + c.likeness(column.Name) - float64(i)/100})
+func (c *completion) addColumns(t *Table) {
+	for _, column := range t.Columns {
+		c.add(Item{Label: column.Name, Kind: ItemColumn, Detail: column.Type, Doc: "Column of " + t.Name})
 	}
 }
 

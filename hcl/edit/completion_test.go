@@ -39,8 +39,8 @@ var desk = &Tables{"sqlite.desk": {
 	{"customers", []Column{{"id", "INTEGER"}, {"name", "TEXT"}}},
 }}
 
-// Each text has a cursor at | and the items that must be among the first ones; one after ! must not be proposed. The
-// text is that of a second file, which need not be complete.
+// Each text has a cursor at | and items that must be proposed; one after ! must not be. The text is that of a second
+// file, which need not be complete.
 var completionCases = []struct{ name, text, want string }{
 	{"a tool without description", "tool \"x\" {\n  |\n}\n", "description"},
 	{"the beginning of an argument", "tool \"x\" {\n  desc|\n}\n", "description"},
@@ -132,25 +132,52 @@ func TestCompletion(t *testing.T) {
 		for _, i := range l.Complete(cfg, []byte(before+after), len(before), desk).Items {
 			labels = append(labels, i.Label)
 		}
-		var want []string
 		for _, word := range strings.Fields(c.want) {
-			if name, not := strings.CutPrefix(word, "!"); not {
-				if slices.Contains(labels, name) {
-					t.Errorf("%s: %s is proposed", c.name, name)
-				}
-				continue
-			}
-			want = append(want, word)
-		}
-		for _, word := range want {
-			if i := slices.Index(labels, word); i < 0 || i >= len(want)+2 {
-				t.Errorf("%s: %s is at %d: %v", c.name, word, i, labels[:min(8, len(labels))])
+			name, not := strings.CutPrefix(word, "!")
+			if slices.Contains(labels, name) == not {
+				t.Errorf("%s: %s: proposed are %v", c.name, word, labels)
 			}
 		}
-		if len(want) == 0 && len(labels) > 0 && !strings.Contains(c.want, "!") {
-			t.Errorf("%s: %v", c.name, labels[:min(8, len(labels))])
+		if c.want == "" && len(labels) > 0 {
+			t.Errorf("%s: %v", c.name, labels)
 		}
 	}
+}
+
+// The order can be explained: what begins with the text that is there, what is required, and then as the reference has
+// it. It does not depend on what else the file has.
+func TestCompletionsAreInTheOrderOfTheReference(t *testing.T) {
+	l, cfg := loadCase(t, fstest.MapFS{"a.hcl": {Data: []byte(project)}})
+	for _, c := range []struct{ name, text, want string }{
+		{"what is required is first", "test \"t\" {\n  |\n}\n", "tool"},
+		{"then the order of the reference", "connection \"http\" \"x\" {\n  base_url = \"https://x\"\n  |\n}\n", fieldsOf(l, "connection http", "base_url")},
+		{"what begins with the text is first", "tool \"x\" {\n  description = \"x\"\n  ti|\n}\n", "title timeout"},
+		{"constants where true or false is wanted", "tool \"x\" {\n  read_only = |\n}\n", "true false"},
+		{"members in their order", inTool("http \"shop\" {\n    get = \"/x\"\n    response = type.order\n  }\n  result = \"output.body.|\""), "id total lines"},
+		{"columns of the tables that a statement names", inSQL("SELECT | FROM tickets"), "id subject customer_id"},
+		{"top-level blocks", "|", strings.Join(l.TopLevel(), " ")},
+	} {
+		before, after, _ := strings.Cut(c.text, "|")
+		var labels []string
+		for _, i := range l.Complete(cfg, []byte(before+after), len(before), desk).Items {
+			labels = append(labels, i.Label)
+		}
+		want := strings.Fields(c.want)
+		if len(want) == 0 || !slices.Equal(labels[:min(len(want), len(labels))], want) {
+			t.Errorf("%s: got %v, want %v first", c.name, labels, want)
+		}
+	}
+}
+
+// fieldsOf returns the names of the arguments and blocks of a kind, without one.
+func fieldsOf(l *Language, key, without string) string {
+	var names []string
+	for _, f := range l.Kind(key).Spec {
+		if f.Name != without {
+			names = append(names, f.Name)
+		}
+	}
+	return strings.Join(names, " ")
 }
 
 func TestACharacterInvitesCompletionWhereANameCanFollow(t *testing.T) {

@@ -4,11 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/hashicorp/hcl/v2/hclsyntax"
-
-	"hatchel/hcl/decode"
-	"hatchel/hcl/syntax"
 )
 
 // addTopLevel adds the blocks of a file and whole tools.
@@ -17,13 +12,12 @@ func (c *completion) addTopLevel() {
 	if strings.TrimSpace(c.line()) != "" {
 		return
 	}
-	written := c.writtenBlock()
-	for i, name := range likelyBlocks(c.TopLevel()) {
+	for _, name := range c.TopLevel() {
 		key, form := name, name+" {\n  $0\n}"
 		if name == "connection" {
 			key, form = "", "connection \"${1:http}\" \"${2:name}\" {\n  $0\n}"
 		}
-		item := Item{Label: name, Kind: ItemBlock, Insert: form, Snippet: true, score: -float64(i)}
+		item := Item{Label: name, Kind: ItemBlock, Insert: form, Snippet: true}
 		if k := c.Kind(key); k != nil {
 			item.Doc, item.Detail = k.Doc, k.Name
 			label := ""
@@ -34,7 +28,6 @@ func (c *completion) addTopLevel() {
 		}
 		if after != "" {
 			item.Insert, item.Snippet = "", false
-			item.score += c.topLevelScore(name, written)
 		}
 		c.add(item)
 	}
@@ -46,58 +39,8 @@ func (c *completion) addTopLevel() {
 		if s.kinds != nil {
 			text = strings.ReplaceAll(text, "CONNECTION", c.connectionChoice(s.kinds))
 		}
-		c.add(Item{Label: s.label, Kind: ItemSnippet, Detail: s.doc, Insert: text, Snippet: true, score: -40})
+		c.add(Item{Label: s.label, Kind: ItemSnippet, Detail: s.doc, Insert: text, Snippet: true})
 	}
-}
-
-// writtenBlock returns the block whose type is at the cursor; nil for none.
-func (c *completion) writtenBlock() *hclsyntax.Block {
-	end := len(c.src)
-	s := scanner{src: c.src, end: c.to, types: c.TopLevel()}
-	if next := s.nextBlock(); next > 0 {
-		end = next
-	}
-	body, _ := syntax.Parse("", append([]byte(mark), c.src[c.to:end]...))
-	if len(body.Blocks) == 0 || body.Blocks[0].Type != mark {
-		return nil
-	}
-	return body.Blocks[0]
-}
-
-// topLevelScore says how well a block whose labels and body are already written fits.
-func (c *completion) topLevelScore(name string, written *hclsyntax.Block) float64 {
-	if written == nil {
-		return 0
-	}
-	kind := c.Keyed(name, written.Labels)
-	if kind == nil {
-		return -100
-	}
-	labels := strings.Count(kind.Name, `"`) / 2
-	if labels != len(written.Labels) {
-		return -100
-	}
-	if len(kind.Spec) == 0 {
-		return 0
-	}
-	return 10 + blockScore("", written, "", append(kind.Spec, c.backendsOf(name)...))
-}
-
-// backendsOf returns the blocks of adapters that a top-level block takes.
-func (c *completion) backendsOf(name string) (spec decode.Spec) {
-	for _, backend := range c.Backends(&Kind{Key: name}) {
-		spec = append(spec, decode.Field{Name: backend})
-	}
-	return spec
-}
-
-// likelyBlocks returns the names of the top-level blocks, those first that are written most.
-func likelyBlocks(names []string) []string {
-	first := []string{"tool", "connection", "secret", "variable", "server", "test", "locals", "policy", "prompt",
-		"resource"}
-	return append(first, slices.DeleteFunc(slices.Clone(names), func(n string) bool {
-		return slices.Contains(first, n)
-	})...)
 }
 
 // connectionChoice returns the place for the name of a connection of one of these kinds.
