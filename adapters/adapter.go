@@ -115,7 +115,7 @@ type Env struct {
 }
 
 // Action runs one backend block for any number of concurrent calls. Do returns promptly when ctx
-// ends and does not modify call.Frame. It returns the root output: an object whose members the backend
+// ends and does not modify Call.Frame. It returns the root output: an object whose members the backend
 // documents. It returns a *Fault for failures that the model can act on, and any other error for failures it
 // cannot.
 type Action interface {

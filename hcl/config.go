@@ -54,7 +54,7 @@ type Config struct {
 	// digests of their content. It is empty in an editor, and for a configuration with errors.
 	Code map[*Backend]map[string]string
 	// SecretCode is the files in the configuration directory that the commands of secrets may run or read, by secret,
-	// as Backend.Code has them
+	// as Code has them
 	SecretCode map[string]map[string]string
 	// a file or a top-level block could not be read, so its declarations are missing
 	Partial bool

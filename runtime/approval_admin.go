@@ -120,7 +120,7 @@ const (
 )
 
 // List calls each with the approvals that the caller may decide, in parts, and returns the cursor
-// of the next page, like approval.Book.List. It omits the caller's own calls, stops at an error of
+// of the next page, like approval.Store.List. It omits the caller's own calls, stops at an error of
 // each, and reads nothing for a caller that may decide nothing.
 func (d *ApprovalAdmin) List(
 	ctx context.Context, q approval.ListQuery, each func([]*approval.Entry) error,
@@ -151,7 +151,7 @@ func (d *ApprovalAdmin) List(
 	}
 }
 
-// Find returns an approval by its ID. The error is approval.ErrUnknown or a ForbiddenError.
+// Find returns an approval by its ID. The error is approval.ErrNotFound or a ForbiddenError.
 func (d *ApprovalAdmin) Find(ctx context.Context, id string) (*approval.Approval, error) {
 	a, err := d.book.Find(ctx, id)
 	switch {
@@ -176,7 +176,7 @@ func (d *ApprovalAdmin) FindOther(ctx context.Context, id string) (*approval.App
 	return a, err
 }
 
-// LookAgain has the state before a call read again. The error is that of Find or of approval.Book.LookAgain, or a
+// LookAgain has the state before a call read again. The error is that of Find or of approval.Store.LookAgain, or a
 // ForbiddenError for the caller's own call.
 func (d *ApprovalAdmin) LookAgain(ctx context.Context, id string) (*approval.Approval, error) {
 	a, err := d.FindOther(ctx, id)
@@ -188,7 +188,7 @@ func (d *ApprovalAdmin) LookAgain(ctx context.Context, id string) (*approval.App
 
 // Decide approves or rejects a call. Digest is that of what the caller was shown; empty for whatever is there. With an
 // audit log the decision is recorded before it takes effect. Hooks have stored the decision when Decide returns. The
-// error is that of Find or of approval.Book.Decide, a ForbiddenError for the caller's own call, or an UnrecordedError
+// error is that of Find or of approval.Store.Decide, a ForbiddenError for the caller's own call, or an UnrecordedError
 // when the decision could not be recorded and was not made.
 func (d *ApprovalAdmin) Decide(
 	ctx context.Context, id string, approved bool, reason, digest string,

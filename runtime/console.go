@@ -151,7 +151,7 @@ func (h *Host) ConsoleSessionEnded(ctx context.Context, id string) bool {
 
 const signedOutTimeout = 500 * time.Millisecond
 
-// The tickets of the console are sealed for this use.
+// consoleTicket is the use for which the tickets of the console are sealed.
 var consoleTicket = digest.Of("console ticket")
 
 // SealTicket returns a text that OpenTicket opens once, in any process with the state, until a moment.

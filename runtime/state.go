@@ -214,7 +214,7 @@ func (s *State) Sealer() *elicit.Sealer { return s.current().sealer }
 // Resolve implements task.Events.
 func (s *State) Resolve(id string) { s.outbox.Resolve(id) }
 
-// resolveEvent implements webhook.Settled.
+// resolveEvent implements webhook.Resolver.
 func (s *State) resolveEvent(ctx context.Context, subject string) (*webhook.Event, bool, error) {
 	if id, ok := strings.CutPrefix(subject, task.EventSubject); ok {
 		return s.tasks.Event(ctx, id)

@@ -114,7 +114,7 @@ func (r *reader) Plan(call *adapters.Call) ([]adapters.Effect, error) {
 	return adapters.PlanEffects("file", target.Path, text), nil
 }
 
-// Version implements adapters.Versioned. It changes when the file is written or replaced, also by a file
+// Version implements adapters.Versioner. It changes when the file is written or replaced, also by a file
 // of the same size. A name without a regular file has the version "none".
 func (r *reader) Version(_ context.Context, call *adapters.Call) (string, error) {
 	name, err := r.block.Read.Render(call.Frame)

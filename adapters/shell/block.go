@@ -101,7 +101,7 @@ func (b *block) spec() hcl.Spec {
 	)
 }
 
-// Describe implements hcl.Described.
+// Describe implements hcl.Describer.
 func (b *block) Describe(conn *hcl.Connection) (hcl.Effects, error) {
 	effects := hcl.Effects{
 		Output: b.outputType(), Default: hcl.DefaultResult{Text: "stdout"},

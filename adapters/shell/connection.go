@@ -62,7 +62,7 @@ func (c *connection) Words() []string { return c.Command }
 // TrustedPrograms returns the programs that take the words of blocks for data.
 func (c *connection) TrustedPrograms() []string { return c.DataPrograms }
 
-// Check implements hcl.Checked.
+// Check implements hcl.Checker.
 func (c *connection) Check() error {
 	var checks adapters.Checks
 	checkExitCodes(&checks, &c.OKCodes)

@@ -49,7 +49,7 @@ func (c *Context) digest(sum hash.Hash, data any) error {
 	return nil
 }
 
-// dataBytes returns the argument of a dataParam as bytes.
+// dataBytes returns an argument that is a text or bytes as bytes.
 func dataBytes(v any) value.Bytes {
 	if b, ok := v.(value.Bytes); ok {
 		return b

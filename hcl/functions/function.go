@@ -109,7 +109,7 @@ const (
 type impl = func(c *Context, args []any) (any, error)
 
 // New returns a function whose Call checks the arguments against params before call. In the
-// arguments of call every Deferred is decoded and every Integer is an int; absent optional
+// arguments of call every LazyJSON is decoded and every Integer is an int; absent optional
 // arguments are left out. The errors of call need not name the function.
 func New(name, doc string, params []Param, result Result, call impl) Function {
 	f := Function{Name: name, Doc: doc, Params: params, Result: result}

@@ -507,7 +507,7 @@ func (s *survey) decodeValue() (any, error) {
 	return value.DecodeScalar(&s.scan)
 }
 
-// count returns how many elements the collection at an offset has; 0 for a few.
+// countOf returns how many elements the collection at an offset has; 0 for a few.
 func (s *survey) countOf(at int) int {
 	counts := s.counts
 	for s.counted < len(counts) && int(counts[s.counted].at) < at { // in what was skipped
@@ -543,7 +543,7 @@ func (s *survey) decodeList(n int) (any, error) {
 	return list, err
 }
 
-// elements decodes the elements of a list.
+// decodeElements decodes the elements of a list.
 func (s *survey) decodeElements(add func(v any)) error {
 	for {
 		more, err := s.scan.NextElement()

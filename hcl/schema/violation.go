@@ -99,7 +99,7 @@ func quoteShort(s string) string {
 	return fmt.Sprintf("%s… (%d characters)", value.AppendString(nil, cut), utf8.RuneCountInString(s))
 }
 
-// clip truncates a string to shownRunes characters.
+// clip truncates a string to maxShownRunes characters.
 func clip(s string) string {
 	n := 0
 	for i := range s {

@@ -6,7 +6,7 @@ import (
 )
 
 // Equal reports whether a and b are the same JSON value. Numbers compare by their exact values. A
-// Deferred that cannot be decoded equals nothing.
+// LazyJSON that cannot be decoded equals nothing.
 func Equal(a, b any) bool {
 	equal, _ := EqualSteps(a, b, nil)
 	return equal

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// later is a Deferred. It cannot be decoded if it is empty.
+// later is a LazyJSON. It cannot be decoded if it is empty.
 type later string
 
 func (l later) AppendJSON(dst []byte) []byte { return append(dst, l...) }

@@ -155,12 +155,12 @@ func find(t testing.TB, b *approval.Store, id string) *approval.Approval {
 	return a
 }
 
-// alreadyDecided returns the AlreadyError of an attempt to decide.
+// alreadyDecided returns the DecidedError of an attempt to decide.
 func alreadyDecided(t testing.TB, err error) *approval.DecidedError {
 	t.Helper()
 	var already *approval.DecidedError
 	if !errors.As(err, &already) {
-		t.Fatalf("error %v, want an AlreadyError", err)
+		t.Fatalf("error %v, want a DecidedError", err)
 	}
 	return already
 }

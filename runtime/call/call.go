@@ -296,16 +296,16 @@ func toAnyList(list []string) []any {
 // claims are those of a token. Their syntax was checked with the signature.
 type claims []byte
 
-// AppendJSON implements value.Deferred.
+// AppendJSON implements value.LazyJSON.
 func (c claims) AppendJSON(dst []byte) []byte { return append(dst, c...) }
 
-// Value implements value.Deferred.
+// Value implements value.LazyJSON.
 func (c claims) Value() (any, error) { return value.Decode(c) }
 
 // clientInfo is what a client says of itself. The protocol has checked its syntax.
 type clientInfo mcp.Caller
 
-// AppendJSON implements value.Deferred.
+// AppendJSON implements value.LazyJSON.
 func (c *clientInfo) AppendJSON(dst []byte) []byte {
 	if len(c.ClientInfo) == 0 {
 		return append(dst, "{}"...)
@@ -313,7 +313,7 @@ func (c *clientInfo) AppendJSON(dst []byte) []byte {
 	return append(dst, c.ClientInfo...)
 }
 
-// Value implements value.Deferred.
+// Value implements value.LazyJSON.
 func (c *clientInfo) Value() (any, error) {
 	if len(c.ClientInfo) == 0 {
 		return map[string]any{}, nil

@@ -224,13 +224,13 @@ type attachedFile struct {
 // Info implements value.File.
 func (a *attachedFile) Info() value.FileInfo { return a.facts }
 
-// AppendJSON implements value.Deferred.
+// AppendJSON implements value.LazyJSON.
 func (a *attachedFile) AppendJSON(dst []byte) []byte {
 	dst, _ = value.AppendJSON(dst, a.facts.Object()) // strings and numbers
 	return dst
 }
 
-// Value implements value.Deferred.
+// Value implements value.LazyJSON.
 func (a *attachedFile) Value() (any, error) { return a.facts.Object(), nil }
 
 // Member implements value.File.

@@ -147,7 +147,7 @@ func (c *call) endSpan(ctx context.Context, failed *failure.Failure, interim str
 	c.action.Span = adapters.Span{}
 }
 
-// startSpan begins the span of a named step, in which its backend is called. EndSpan must be called with the span
+// startSpan begins the span of a named step, in which its backend is called. endSpan must be called with the span
 // that it returns, that of the call.
 func (s *Step) startSpan(call *adapters.Call) (outer adapters.Span) {
 	outer = call.Span

@@ -53,12 +53,12 @@ func CapabilityError(c *mcp.Caller, name string) error {
 // Capabilities are the names of what a client can do, as a lazy value.
 type Capabilities mcp.Caller
 
-// AppendJSON implements value.Deferred.
+// AppendJSON implements value.LazyJSON.
 func (c *Capabilities) AppendJSON(dst []byte) []byte {
 	return mcp.AppendStrings(dst, c.names())
 }
 
-// Value implements value.Deferred.
+// Value implements value.LazyJSON.
 func (c *Capabilities) Value() (any, error) {
 	names := []any{}
 	for _, name := range c.names() {

@@ -39,7 +39,7 @@ type Handler interface {
 	SubscribeResource(ctx context.Context, caller *Caller, uri string) error
 	UnsubscribeResource(toolset, uri string)
 
-	// MayFollow reports whether a caller that follows the resource at uri may still be notified of
+	// MayNotify reports whether a caller that follows the resource at uri may still be notified of
 	// it. It is called before each notification and must not block.
 	MayNotify(caller *Caller, uri string) bool
 

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// reject refuses a request before its body is read. The client has BodyTimeout to finish sending
+// reject refuses a request before its body is read. The client has bodyTimeout to finish sending
 // it.
 func (s *Server) reject(w http.ResponseWriter, status int, problem string) {
 	http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout))

@@ -189,7 +189,7 @@ func (l *List) appendEntries(dst []byte, from, to int, r Revision) []byte {
 	return dst
 }
 
-// A cursor contains the name of the last entry of the previous page. It stays valid while the list
+// cursorPrefix begins a cursor. A cursor contains the name of the last entry of the previous page. It stays valid while the list
 // changes, because the page begins at the next name, whether or not that entry still exists.
 const cursorPrefix = "after:"
 

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// FuzzParsedMembersAreJSON checks what parse splits a message into. FuzzScanner... of package
-// jsonscan checks what is accepted.
+// FuzzParsedMembersAreJSON checks what parse splits a message into. The fuzz targets of package
+// jsonscan check what is accepted.
 func FuzzParsedMembersAreJSON(f *testing.F) {
 	for _, seed := range []string{
 		benchCall, `[]`, `{}`, `{"a":1,"a":2}`,

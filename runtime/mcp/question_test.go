@@ -210,7 +210,7 @@ func TestQuestionWithAnEndedContextIsNotSent(t *testing.T) {
 	})
 }
 
-// startInitializedStream is overPipes to a client that has introduced itself. What the server says
+// startInitializedStream is serveOverPipes to a client that has introduced itself. What the server says
 // comes out of lines.
 func startInitializedStream(t *testing.T, s *mcp.Server) (client *io.PipeWriter, lines *bufio.Scanner, served <-chan error) {
 	client, replies, served := serveOverPipes(t, s)

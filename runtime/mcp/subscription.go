@@ -297,7 +297,7 @@ func (s *Server) follow(ctx context.Context, c *Caller, uri string) (err error) 
 	return s.handler.SubscribeResource(ctx, c, uri)
 }
 
-// mayFollow calls MayFollow of the Handler. After a panic the result is false.
+// mayFollow calls MayNotify of the Handler. After a panic the result is false.
 func (s *Server) mayFollow(c *Caller, uri string) (may bool) {
 	defer s.logPanic("subscription check failed", uri)
 	return s.handler.MayNotify(c, uri)

@@ -165,8 +165,8 @@ func (c *Cached) size() int { return len(c.Value) + len(c.Text) + len(c.Blocks) 
 // lazyJSON is an encoded value that is decoded when something reads it.
 type lazyJSON json.RawMessage
 
-// AppendJSON implements value.Deferred.
+// AppendJSON implements value.LazyJSON.
 func (v lazyJSON) AppendJSON(dst []byte) []byte { return append(dst, v...) }
 
-// Value implements value.Deferred.
+// Value implements value.LazyJSON.
 func (v lazyJSON) Value() (any, error) { return value.Decode(v) }

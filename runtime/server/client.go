@@ -29,7 +29,7 @@ const (
 )
 
 // Client uses the HTTP API of a server: it lists and decides approvals, and reads what is served. Its methods fail with
-// approval.ErrUnknown, an approval.AlreadyError, or a sentence that names the server.
+// approval.ErrNotFound, an approval.DecidedError, or a sentence that names the server.
 type Client struct {
 	http      *http.Client
 	base      string

@@ -49,7 +49,7 @@ type delivery struct {
 
 	ID       string          `json:"id"`
 	Subject  string          `json:"subject,omitempty"`   // of an unresolved event
-	ResultBy int64           `json:"result_by,omitempty"` // Event.By; all times are milliseconds since 1970
+	ResultBy int64           `json:"result_by,omitempty"` // Event.ResolvedBy; all times are milliseconds since 1970
 	Created  int64           `json:"created"`
 	Until    int64           `json:"until"` // when delivery is given up
 	Attempts int             `json:"attempts,omitempty"`

@@ -8,7 +8,7 @@ import (
 	"hatchel/hcl/template"
 )
 
-// The types of tokens, in the order of [highlight.Kind]. They are names of the protocol, which the themes of editors
+// tokenTypes are the types of tokens, in the order of [highlight.Kind]. They are names of the protocol, which the themes of editors
 // know.
 var tokenTypes = []string{
 	highlight.Keyword:       "keyword",
@@ -23,7 +23,7 @@ var tokenTypes = []string{
 	highlight.Interpolation: "macro",
 }
 
-// The modifiers of the delimiters of a ${...}, by how its value is bound.
+// tokenModifiers are the modifiers of the delimiters of a ${...}, by how its value is bound.
 var tokenModifiers = []string{"bound", "escaped", "name", "listed"}
 
 var modifierBits = map[template.BindingKind]uint32{template.Apart: 1, template.Escaped: 2, template.Name: 4,

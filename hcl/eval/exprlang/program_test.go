@@ -242,7 +242,7 @@ func TestEndedCallStopsTheProgram(t *testing.T) {
 	}
 }
 
-// lazy is a Deferred that tells when something looks inside.
+// lazy is a LazyJSON that tells when something looks inside.
 type lazy struct {
 	text   string
 	opened *int

@@ -93,7 +93,7 @@ type taintWalk struct {
 	args       map[string]taint    // positional parameters by function; "" is the script
 	stdin      map[string]taint    // the input of functions, by name
 	out        map[string]taint    // the output of functions, by name
-	written    map[string]taint    // by fileKeys, what the script writes to files
+	written    map[string]taint    // by fileKey, what the script writes to files
 	names      map[string][]string // variables that the constants assigned to a variable name
 	texts      map[string][]string // patterns of the texts that a variable can have; see wordTexts
 	lists      map[string][]wordList
