@@ -66,24 +66,24 @@ lint:
 	$(STATICCHECK) $(PACKAGES)
 
 unit:
-	go test $(TESTFLAGS) $$(go list $(PACKAGES) | grep -vE '/(cmd/hatchel|examples|cmd/hatchel/lsp|cmd/hatchel/mutation|hcl|hcl/.*)$$')
+	go test $(TESTFLAGS) $$(go list $(PACKAGES) | grep -vE '/(cmd/hatchel|cmd/hatchel/e2e|examples|cmd/hatchel/lsp|cmd/hatchel/mutation|hcl|hcl/.*)$$')
 
 # The tests of the commands and of the examples start hundreds of processes, those of the editor ask at thousands of
 # places, and those of the reviewer's gate load thousands of directories. With the race detector they take 20 minutes, so
 # check-release runs the first two with it. They wait most of the time,
 # so four run at once. The target reports runs those of the other packages below hcl.
 plain:
-	go test -timeout 15m -parallel 4 ./cmd/hatchel ./examples ./cmd/hatchel/lsp ./cmd/hatchel/mutation ./hcl/edit
+	go test -timeout 15m -parallel 4 ./cmd/hatchel ./cmd/hatchel/e2e ./examples ./cmd/hatchel/lsp ./cmd/hatchel/mutation ./hcl/edit
 
 race:
-	.ci/services go test -race -p 1 -timeout 40m ./cmd/hatchel ./cmd/hatchel/lsp ./examples ./hcl/...
+	.ci/services go test -race -p 1 -timeout 40m ./cmd/hatchel ./cmd/hatchel/e2e ./cmd/hatchel/lsp ./examples ./hcl/...
 	go test -race -timeout 20m ./examples -run Reloads -reloads 500
 	go test -race -timeout 20m ./cmd/hatchel/lsp -run RandomEdits -edits 10000
 	go test -timeout 60m ./cmd/hatchel/lsp -run Examples -every 1
 
 bounds:
 	.ci/services go test -count 1 -timeout 10m ./examples -run ConsoleInABrowserShowsCallsAsTheyHappen -bounds
-	go test -count 1 -timeout 10m ./cmd/hatchel -run ServeFollowsARepository -bounds
+	go test -count 1 -timeout 10m ./cmd/hatchel/e2e -run ServeFollowsARepository -bounds
 
 # A module of its own reads the examples of Kubernetes and Docker with the types of those programs.
 manifests:
@@ -121,10 +121,10 @@ soak:
 	go run ./cmd/hatchel-bench soak -for 1m -race=false
 
 kill:
-	.ci/services go test -count 1 -timeout 3h -v -run '^TestAKilledProcessDoesNothingTwice$$' ./cmd/hatchel -kills $(KILLS)
+	.ci/services go test -count 1 -timeout 3h -v -run '^TestAKilledProcessDoesNothingTwice$$' ./cmd/hatchel/e2e -kills $(KILLS)
 
 replicas:
-	.ci/services go test -count 1 -timeout 1h -v -run Replicas ./cmd/hatchel -rounds $(ROUNDS)
+	.ci/services go test -count 1 -timeout 1h -v -run Replicas ./cmd/hatchel/e2e -rounds $(ROUNDS)
 
 judge:
 	.ci/judge $(JUDGE)

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"errors"
 	"flag"
-	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -13,44 +12,15 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"hatchel/internal/programtest"
 )
 
 // hatchel is the path of the program, built from this checkout.
 var hatchel string
 
-// raceOptions are those of programs with the race detector, which would otherwise wait a second before they exit.
-const raceOptions = "halt_on_error=1 atexit_sleep_ms=0"
-
 func TestMain(m *testing.M) {
-	os.Setenv("GORACE", raceOptions)
-	dir, err := os.MkdirTemp("", "hatchel-examples-")
-	if err == nil {
-		err = os.Chmod(dir, 0o755) // the program is also run as another user
-	}
-	code := 1
-	if err == nil {
-		err = build(dir)
-	}
-	if err == nil {
-		code = m.Run()
-	} else {
-		fmt.Fprintln(os.Stderr, err)
-	}
-	os.RemoveAll(dir)
-	os.Exit(code)
-}
-
-func build(dir string) error {
-	hatchel = filepath.Join(dir, "hatchel")
-	args := []string{"build", "-o", hatchel}
-	if raceEnabled {
-		args = append(args, "-race")
-	}
-	out, err := exec.Command("go", append(args, "hatchel/cmd/hatchel")...).CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("go build: %w\n%s", err, out)
-	}
-	return nil
+	programtest.Main(m, func(program string) { hatchel = program })
 }
 
 // folder is a copy of an example, which a test may change and fill.
@@ -111,7 +81,7 @@ func (f *folder) read(elem ...string) string {
 func (f *folder) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(hatchel, args...)
 	cmd.Dir = f.path
-	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + f.path, "TMPDIR=" + os.TempDir(), "GORACE=" + raceOptions}, f.env...)
+	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + f.path, "TMPDIR=" + os.TempDir(), "GORACE=" + programtest.RaceOptions}, f.env...)
 	return cmd
 }
 
@@ -143,7 +113,7 @@ func (f *folder) run(args ...string) output {
 var bounds = flag.Bool("bounds", false, "check how long things take")
 
 // maxWait is how long anything that has to happen may take on a busy machine.
-const maxWait = time.Minute
+const maxWait = programtest.Timeout
 
 // eventually asks until ok, and fails the test when it does not come to be.
 func eventually(t *testing.T, what string, ok func() bool) {

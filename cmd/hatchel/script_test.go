@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
-	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -19,12 +18,11 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"hatchel/internal/programtest"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected output of the scripts")
-
-// bounds is for a machine that does nothing else.
-var bounds = flag.Bool("bounds", false, "check how long things take")
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"hatchel": main})
@@ -69,7 +67,7 @@ type session struct {
 	cmd          *exec.Cmd
 	stderrClosed chan struct{} // closed when stderr has
 	url          string
-	pending      chan httpReply // of the request that was begun
+	pending      chan programtest.Reply // of the request that was begun
 
 	mu  sync.Mutex
 	log []string // guarded by mu
@@ -100,15 +98,6 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// httpReply is the response to a request, or its error.
-type httpReply struct {
-	status int
-	body   string
-	err    error
-}
-
-var readyLine = regexp.MustCompile(`hatchel: serving .* at (http://[0-9.:]+)/mcp`)
-
 func serve(ts *testscript.TestScript, neg bool, args []string) {
 	s := sessionOf(ts)
 	hatchel, err := exec.LookPath(filepath.Join(strings.Split(ts.Getenv("PATH"), string(os.PathListSeparator))[0], "hatchel"))
@@ -128,7 +117,7 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 			s.mu.Lock()
 			s.log = append(s.log, lines.Text())
 			s.mu.Unlock()
-			if m := readyLine.FindStringSubmatch(lines.Text()); m != nil {
+			if m := programtest.Ready.FindStringSubmatch(lines.Text()); m != nil {
 				ready <- m[1]
 			}
 		}
@@ -138,7 +127,7 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Setenv("URL", s.url)
 	case <-s.stderrClosed:
 		ts.Fatalf("the server ended: %s", strings.Join(s.log, "\n"))
-	case <-time.After(testTimeout):
+	case <-time.After(programtest.Timeout):
 		ts.Fatalf("the server is not ready in time")
 	}
 }
@@ -153,7 +142,7 @@ func awaitExit(ts *testscript.TestScript, neg bool, args []string) {
 	http.DefaultClient.CloseIdleConnections() // for which the server would wait
 	select {
 	case <-s.stderrClosed:
-	case <-time.After(testTimeout):
+	case <-time.After(programtest.Timeout):
 		ts.Fatalf("the server does not exit in time")
 	}
 	s.cmd.Wait()
@@ -173,12 +162,9 @@ func requestUntil(ts *testscript.TestScript, neg bool, args []string) {
 	}, func() string { return "the response does not match: " + body })
 }
 
-// testTimeout is the time that any event may take on a busy machine.
-const testTimeout = time.Minute
-
 // eventually waits until a condition holds.
 func eventually(ts *testscript.TestScript, condition func() bool, message func() string) {
-	limit, tick := time.After(testTimeout), time.NewTicker(20*time.Millisecond)
+	limit, tick := time.After(programtest.Timeout), time.NewTicker(20*time.Millisecond)
 	defer tick.Stop()
 	for !condition() {
 		select {
@@ -225,17 +211,17 @@ func running(pid int) bool {
 
 func startRequest(ts *testscript.TestScript, neg bool, args []string) {
 	s := sessionOf(ts)
-	s.pending = make(chan httpReply, 1)
+	s.pending = make(chan programtest.Reply, 1)
 	r := newRequest(ts, args[0], args[1], args[2])
-	go func() { s.pending <- send(r) }()
+	go func() { s.pending <- programtest.Send(r) }()
 }
 
 func awaitResponse(ts *testscript.TestScript, neg bool, args []string) {
 	got := <-sessionOf(ts).pending
-	ts.Check(got.err)
-	ts.Check(os.WriteFile(ts.MkAbs("response"), []byte(got.body), 0o644))
-	if strconv.Itoa(got.status) != args[0] {
-		ts.Fatalf("status %d: %s", got.status, got.body)
+	ts.Check(got.Err)
+	ts.Check(os.WriteFile(ts.MkAbs("response"), []byte(got.Body), 0o644))
+	if strconv.Itoa(got.Status) != args[0] {
+		ts.Fatalf("status %d: %s", got.Status, got.Body)
 	}
 }
 
@@ -252,9 +238,9 @@ func makeRequest(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 func request(ts *testscript.TestScript, method, path, body string) (int, string) {
-	got := send(newRequest(ts, method, path, body))
-	ts.Check(got.err)
-	return got.status, got.body
+	got := programtest.Send(newRequest(ts, method, path, body))
+	ts.Check(got.Err)
+	return got.Status, got.Body
 }
 
 func newRequest(ts *testscript.TestScript, method, path, body string) *http.Request {
@@ -276,15 +262,4 @@ func newRequest(ts *testscript.TestScript, method, path, body string) *http.Requ
 		r.Header.Set("Origin", origin)
 	}
 	return r
-}
-
-// send makes a request that must be answered within testTimeout, also if it waits for an approval.
-func send(r *http.Request) httpReply {
-	res, err := (&http.Client{Timeout: testTimeout}).Do(r)
-	if err != nil {
-		return httpReply{err: err}
-	}
-	defer res.Body.Close()
-	answer, err := io.ReadAll(res.Body)
-	return httpReply{res.StatusCode, string(answer), err}
 }
