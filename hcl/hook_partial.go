@@ -1,13 +1,13 @@
 package hcl
 
 import (
-	"context"
 	"strconv"
 	"strings"
 	"time"
 
 	"hatchel/hcl/decode"
 	"hatchel/hcl/diag"
+	"hatchel/hcl/eval"
 	"hatchel/hcl/eventkind"
 )
 
@@ -89,7 +89,7 @@ func (h *Hook) missesPartial(name string) bool {
 				event[operation] = name
 			}
 		}
-		frame := NewFrame(context.Background(), "", time.Now)
+		frame := eval.NewLoadFrame("", time.Now)
 		frame.Event = event
 		ok, err := h.When.Eval(frame, nil)
 		return ok && err == nil

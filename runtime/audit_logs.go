@@ -235,7 +235,7 @@ func (h *Host) RecordRefusal(ctx context.Context, refusal Refusal) {
 	refusal.Caller = cmp.Or(refusal.Caller, new(mcp.Caller))
 	h.logRefusal(refusal)
 	h.Current().metrics.RefusedRequest()
-	h.countRefusal(&refusal)
+	h.countRefusal(ctx, &refusal)
 	h.withAuditLog(func(g *Generation) {
 		r := g.env.AuditRecord(audit.EventRequest, refusal.Caller, nil)
 		r.Outcome, r.Status = audit.Refused, refusal.Status

@@ -60,14 +60,14 @@ type processCaches struct {
 	logged       *problemLog
 }
 
-func (b Build) withDefaults() *Build {
+func (b Build) withDefaults(ctx context.Context) *Build {
 	b.Log = cmp.Or(b.Log, slog.New(slog.DiscardHandler))
 	b.Connections, b.Issuers = cmp.Or(b.Connections, new(Connections)), cmp.Or(b.Issuers, new(auth.Issuers))
 	if b.Now == nil {
 		b.Now = time.Now
 	}
 	if b.State == nil {
-		b.State = newMemoryState()
+		b.State = newMemoryState(ctx)
 	}
 	if b.caches == nil {
 		b.caches = &processCaches{
@@ -95,7 +95,7 @@ func Compile(ctx context.Context, cfg *hcl.Config, build Build) (*Generation, hc
 
 func (c *compiler) compile(cfg *hcl.Config, build Build) (*Generation, hcl.Diagnostics) {
 	ownsState := build.State == nil
-	c.build, c.connections = build.withDefaults(), map[*hcl.Connection]*connection{}
+	c.build, c.connections = build.withDefaults(c.ctx), map[*hcl.Connection]*connection{}
 	c.missing = map[*hcl.Connection]string{}
 	c.g = &Generation{
 		Config:      cfg,
@@ -194,7 +194,7 @@ func (c *compiler) openAuthentication() {
 		}
 		c.g.certificates = opened
 	}
-	c.g.authenticator = auth.New(cfg.Auth, auth.Options{
+	c.g.authenticator = auth.New(c.ctx, cfg.Auth, auth.Options{
 		Issuers: c.build.Issuers, Certificates: c.g.certificates, Log: c.build.Log, Now: c.build.Now,
 		Names: namesOf(cfg), Defer: c.g.cleanups.add,
 	})

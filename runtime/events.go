@@ -191,7 +191,8 @@ func (h *Host) HoldEvents() (release func()) { return h.build.caches.events.Hold
 func (h *Host) EndEvents() { h.publishServer("stopping") }
 
 func (h *Host) publishServer(state string) {
-	h.Current().env.Events.Publish(context.Background(), event.Meta{Kind: eventkind.Server},
+	env := h.Current().env
+	env.Events.Publish(env.Running, event.Meta{Kind: eventkind.Server},
 		event.Member{Name: "state", Value: state}, event.Member{Name: "version", Value: h.build.Version})
 }
 
@@ -208,23 +209,24 @@ func publishLoad(last, next *Generation, r *Report) {
 	if err != nil {
 		return
 	}
-	p.Publish(context.Background(), event.Meta{Kind: eventkind.Reload}, event.Member{Name: "result", Value: r.Result()},
+	p.Publish(next.env.Running, event.Meta{Kind: eventkind.Reload}, event.Member{Name: "result", Value: r.Result()},
 		event.Member{Name: "report", Value: json.RawMessage(report)})
 }
 
 // publishConnection publishes the state of a connection, and why it is down.
 func (b *Build) publishConnection(name, state, message string) {
 	if b.current != nil {
-		b.current().env.Events.Publish(context.Background(), event.Meta{Kind: eventkind.Connection},
+		env := b.current().env
+		env.Events.Publish(env.Running, event.Meta{Kind: eventkind.Connection},
 			event.Member{Name: "connection", Value: name}, event.Member{Name: "state", Value: state},
 			event.Member{Name: "message", Value: message})
 	}
 }
 
 // countRefusal counts a request without valid credentials, for an event a second.
-func (h *Host) countRefusal(r *Refusal) {
+func (h *Host) countRefusal(ctx context.Context, r *Refusal) {
 	env := h.Current().env
-	env.Refusals.Add(env.Events, event.Refusal{
+	env.Refusals.Add(ctx, env.Events, event.Refusal{
 		Reason: metrics.RefusedByCredential, Message: r.Reason, Subject: r.Caller.Subject, Owner: r.Caller.Owner(),
 	})
 }
@@ -235,21 +237,22 @@ func (h *Host) SessionChanged(name string, owner *mcp.Identity, state string) {
 	if owner != nil {
 		m.Subject = owner.Subject
 	}
-	h.Current().env.Events.Publish(context.Background(), m, event.Member{Name: "session", Value: name},
+	env := h.Current().env
+	env.Events.Publish(env.Running, m, event.Member{Name: "session", Value: name},
 		event.Member{Name: "state", Value: state}, event.Member{Name: "subject", Value: m.Subject})
 }
 
 // TaskFinished implements task.Audience.
 func (h *Host) TaskFinished(t *task.Task) {
-	p := h.Current().env.Events
-	if !p.Wants(eventkind.TaskFinished) {
+	env := h.Current().env
+	if !env.Events.Wants(eventkind.TaskFinished) {
 		return
 	}
 	m := event.Meta{Kind: eventkind.TaskFinished, Operation: "tool", Name: t.Tool, Owner: t.Owner}
 	if t.Identity != nil {
 		m.Subject = t.Identity.Subject
 	}
-	p.Publish(context.Background(), m, event.Member{Name: "tool", Value: t.Tool},
+	env.Events.Publish(env.Running, m, event.Member{Name: "tool", Value: t.Tool},
 		event.Member{Name: "task", Value: t.ID()}, event.Member{Name: "status", Value: t.Status},
 		event.Member{Name: "outcome", Value: t.Outcome}, event.Member{Name: "subject", Value: m.Subject},
 		event.Member{Name: "created", Value: t.CreatedTime()})

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"hatchel/hcl"
+	"hatchel/internal/service"
 	"hatchel/runtime/audit"
 	"hatchel/runtime/call"
 	"hatchel/runtime/hold"
@@ -40,7 +41,6 @@ type HostOptions struct {
 type Host struct {
 	build         *Build
 	options       HostOptions
-	ownsState     bool
 	current       atomic.Pointer[Generation]
 	notifier      atomic.Pointer[Notifier]
 	history       atomic.Pointer[metrics.History] // nil without a console
@@ -55,6 +55,7 @@ type Host struct {
 	latest   latestLoad // the latest load without errors, of what may be held; guarded by loading
 	closing  chan struct{}
 	retiring sync.WaitGroup
+	services *service.List // in the order in which each may use those before it
 
 	mu     sync.Mutex
 	status Status           // guarded by mu
@@ -68,7 +69,7 @@ func NewHost(ctx context.Context, o HostOptions) *Host {
 	}
 	o.Load.Cache = cmp.Or(o.Load.Cache, hcl.NewCache())
 	h := &Host{
-		options: o, build: o.Build.withDefaults(), closing: make(chan struct{}), ownsState: o.Build.State == nil,
+		options: o, build: o.Build.withDefaults(ctx), closing: make(chan struct{}), services: service.NewList(ctx),
 	}
 	h.tls = h.newTLSConfig()
 	h.refusals = &logging.Limited{Log: h.build.Log, Text: "request refused"}
@@ -80,6 +81,23 @@ func NewHost(ctx context.Context, o HostOptions) *Host {
 	h.current.Store(empty)
 	h.build.current = h.Current
 	h.subscriptions = subscribe.New(ctx, subscribedServer{h})
+	if o.Build.State == nil {
+		h.services.Start(service.Service{Name: "state", Stop: h.build.State.Close})
+	}
+	if console := h.build.Console; console != nil {
+		h.services.Start(service.Ending("console", console.Close))
+	}
+	if exporter := h.build.Metrics; exporter != nil {
+		h.services.Start(service.Ending("metrics", exporter.Close))
+	}
+	h.services.Start(
+		service.Ending("events", h.build.caches.events.Close),
+		service.Ending("history of calls", func() { h.keepHistory(nil) }),
+		service.Ending("log of refusals", h.refusals.Flush),
+		service.Ending("configurations", h.retireAll),
+		service.Ending("subscriptions", h.subscriptions.Close),
+		service.Ending("tasks", func() { h.build.State.tasks.Close(call.ErrStopped) }),
+	)
 	return h
 }
 
@@ -95,7 +113,7 @@ type latestLoad struct {
 // returned sees the new configuration, and running calls end on the one that they began with. After Close, Load
 // does nothing.
 func (h *Host) Load(ctx context.Context, fsys fs.FS) hcl.Diagnostics {
-	return h.LoadRevision(ctx, Revision{Files: fsys, Dir: h.build.Dir})
+	return h.LoadRevision(ctx, Revision{Files: fsys, Dir: h.build.Dir}).Diagnostics
 }
 
 // Revision is a configuration directory of which there are several.
@@ -105,12 +123,13 @@ type Revision struct {
 	Commit string // that the files are of; empty outside of a repository
 }
 
-// LoadRevision is Load of the files of another directory, in which the paths of the configuration begin.
-func (h *Host) LoadRevision(ctx context.Context, from Revision) hcl.Diagnostics {
+// LoadRevision is Load of the files of another directory, in which the paths of the configuration begin. It returns
+// what the load came to; after Close, nothing.
+func (h *Host) LoadRevision(ctx context.Context, from Revision) Report {
 	h.loading.Lock()
 	defer h.loading.Unlock()
 	if h.closed {
-		return nil
+		return Report{}
 	}
 	began, last := time.Now(), h.Current()
 	options, build := h.options.Load, *h.build
@@ -118,27 +137,25 @@ func (h *Host) LoadRevision(ctx context.Context, from Revision) hcl.Diagnostics 
 	options.Dir, build.Dir, build.Commit = from.Dir, from.Dir, from.Commit
 	cfg, diags := hcl.Load(from.Files, h.build.Set.Kinds(), options)
 	if diags.HasErrors() {
-		h.recordLoad(last, last, Report{Diagnostics: diags, Sources: cfg.Sources, Commit: from.Commit}, began)
-		return diags
+		return h.recordLoad(last, last, Report{Diagnostics: diags, Sources: cfg.Sources, Commit: from.Commit}, began)
 	}
 	before := h.latest
 	h.latest = latestLoad{cfg.ID, cfg.Sources}
 	if h.loaded && last.build.Dir == build.Dir && before.id == cfg.ID &&
 		onlyTestsDiffer(last.Config, cfg, before.sources) {
-		h.recordLoad(last, last, Report{Diagnostics: diags, Sources: cfg.Sources, OK: true, Commit: from.Commit,
+		return h.recordLoad(last, last, Report{Diagnostics: diags, Sources: cfg.Sources, OK: true, Commit: from.Commit,
 			OldSecrets: cfg.OldSecrets}, began)
-		return diags
 	}
 	decision := h.options.Hold.Decide(from.Files, last.Config, cfg)
 	diags = append(diags, decision.Diagnostics...)
 	if held := decision.Held; held != nil {
 		report := Report{Diagnostics: diags.Sort(), Sources: cfg.Sources, Held: !options.Start, Hold: held,
 			Commit: from.Commit}
-		h.recordLoad(last, last, report, began)
+		report = h.recordLoad(last, last, report, began)
 		if decision.IsNew {
 			recordHeld(last, held, from.Commit)
 		}
-		return diags
+		return report
 	}
 	c := &compiler{ctx: ctx, last: last}
 	next, rejected := c.compile(cfg, build)
@@ -146,26 +163,24 @@ func (h *Host) LoadRevision(ctx context.Context, from Revision) hcl.Diagnostics 
 	report := Report{Diagnostics: diags, Sources: cfg.Sources, Held: c.held, Commit: from.Commit,
 		OldSecrets: cfg.OldSecrets}
 	if next == nil {
-		h.recordLoad(last, last, report, began)
-		return diags
+		return h.recordLoad(last, last, report, began)
 	}
 	h.loaded = true
 	report.Released = h.options.Hold.Release(build.Dir)
-	h.commit(last, next, report, began)
-	return diags
+	return h.commit(last, next, report, began)
 }
 
 // Refuse records that a configuration is not loaded, for a reason that was found before its files were read. What is
-// served stays.
-func (h *Host) Refuse(report Report) {
+// served stays. It returns the completed report.
+func (h *Host) Refuse(report Report) Report {
 	h.loading.Lock()
 	defer h.loading.Unlock()
 	last := h.Current()
-	h.recordLoad(last, last, report, time.Now())
+	return h.recordLoad(last, last, report, time.Now())
 }
 
 // commit makes next the current generation. It cannot fail.
-func (h *Host) commit(last, next *Generation, report Report, began time.Time) {
+func (h *Host) commit(last, next *Generation, report Report, began time.Time) Report {
 	isFirst := last.Config.ID == ""
 	next.publish()
 	next.applyAuditLimits()
@@ -176,7 +191,7 @@ func (h *Host) commit(last, next *Generation, report Report, began time.Time) {
 	h.keepHistory(next)
 	h.build.caches.waiters.NotifyReload()
 	h.build.State.recordDecisions("") // that were stored while no audit log was open
-	h.recordLoad(last, next, report, began)
+	report = h.recordLoad(last, next, report, began)
 	h.build.caches.events.Changed()
 	if isFirst {
 		h.publishServer("started")
@@ -187,6 +202,7 @@ func (h *Host) commit(last, next *Generation, report Report, began time.Time) {
 	next.probing.running.Go(func() { next.keepProbing(h.toolsChanged) })
 	h.retiring.Go(func() { next.voidApprovals(last) })
 	h.retiring.Go(func() { last.retire(h.options.Grace, h.closing) })
+	return report
 }
 
 // Drain waits until no task is running. It returns the cause of ctx when that ends before.
@@ -201,26 +217,17 @@ func (h *Host) StopWaiting() { h.build.caches.waiters.Stop() }
 func (h *Host) Close() {
 	h.loading.Lock()
 	defer h.loading.Unlock()
-	if !h.closed {
-		h.closed = true
-		h.build.State.tasks.Close(call.ErrStopped)
-		close(h.closing)
-		h.subscriptions.Close()
-		h.current.Load().retire(0, h.closing)
+	h.closed = true
+	if err := h.services.Stop(); err != nil {
+		h.build.Log.Warn("server not stopped cleanly", "error", err)
 	}
+}
+
+// retireAll ends all generations, and waits until what they have opened is closed.
+func (h *Host) retireAll() {
+	close(h.closing)
+	h.current.Load().retire(0, h.closing)
 	h.retiring.Wait()
-	h.refusals.Flush()
-	h.keepHistory(nil)
-	h.build.caches.events.Close()
-	if h.build.Metrics != nil {
-		h.build.Metrics.Close()
-	}
-	if h.build.Console != nil {
-		h.build.Console.Close()
-	}
-	if h.ownsState {
-		h.build.State.Close()
-	}
 }
 
 // AwaitRetired waits until replaced generations are closed, and the current one has asked its

@@ -243,7 +243,7 @@ func inDir(dir string) func(*HostOptions) { return func(o *HostOptions) { o.Buil
 
 // withStore keeps the state of a Host in a store.
 func withStore(t testing.TB, open func(context.Context) (state.Store, error)) func(*HostOptions) {
-	s := NewState(open)
+	s := NewState(t.Context(), open)
 	t.Cleanup(func() { s.Close() })
 	return func(o *HostOptions) { o.Build.State = s }
 }

@@ -161,7 +161,7 @@ func TestWhatADeadProcessHasBegunIsNotDoneAgain(t *testing.T) {
 		count := w.addCounter()
 		s := withStore(t, func(ctx context.Context) (state.Store, error) { return state.Open(ctx, path) })
 		h := newHost(t, tool("t", keyed+`fake { do = "count" }`), w.use, s)
-		other := NewState(func(ctx context.Context) (state.Store, error) { return state.Open(ctx, path) })
+		other := NewState(t.Context(), func(ctx context.Context) (state.Store, error) { return state.Open(ctx, path) })
 		defer other.Close()
 		key, arguments := digest.Of("idempotency", "t", "", "k").String(), digest.Of("arguments", "{}").String()
 		dead := idempotency.New(other.keys, key, arguments, time.Hour)

@@ -57,7 +57,7 @@ func TestWhatADeadProcessWorkedOnWasInterrupted(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer store.Close()
-		dead := NewState(func(context.Context) (state.Store, error) { return store, nil })
+		dead := NewState(t.Context(), func(context.Context) (state.Store, error) { return store, nil })
 		left := &task.Task{Tool: "t", TTL: time.Hour.Milliseconds(), Step: "pay"}
 		if _, err := dead.tasks.Create(ctx, left, slog.New(slog.DiscardHandler)); err != nil {
 			t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"hatchel/hcl"
+	"hatchel/internal/service"
 	"hatchel/runtime/approval"
 	"hatchel/runtime/call"
 	"hatchel/runtime/elicit"
@@ -27,12 +28,13 @@ type State struct {
 	exists   func(*hcl.State) bool // reports whether a store exists already or was named; nil when none does
 	declared bool                  // the configuration says where the store is
 
-	process *state.Process
-	keys    *state.Lease
-	tasks   *task.Registry
-	outbox  *webhook.Outbox
-	hooks   *hook.Queue
-	files   *files.Store
+	services *service.List // the store and what works with it
+	process  *state.Process
+	keys     *state.Lease
+	tasks    *task.Registry
+	outbox   *webhook.Outbox
+	hooks    *hook.Queue
+	files    *files.Store
 
 	opening sync.Mutex // held while the store is opened, which may take long
 
@@ -65,33 +67,42 @@ type approvalObserver interface {
 
 // NewState returns a State. Open is called when the store is needed first, and again after it
 // failed; its error is a sentence for the author of the configuration.
-func NewState(open func(context.Context) (state.Store, error)) *State {
+func NewState(ctx context.Context, open func(context.Context) (state.Store, error)) *State {
 	openFrom := func(ctx context.Context, _ *hcl.State) (state.Store, error) { return open(ctx) }
-	return newState(&State{openFrom: openFrom})
+	return newState(ctx, &State{openFrom: openFrom})
 }
 
 // NewDeclaredState returns a State that is kept where the configuration says; open gets nil when it
 // says nothing. Exists reports whether a store exists there already, or the operator named it, without opening it.
 func NewDeclaredState(
-	open func(context.Context, *hcl.State) (state.Store, error), exists func(*hcl.State) bool,
+	ctx context.Context, open func(context.Context, *hcl.State) (state.Store, error), exists func(*hcl.State) bool,
 ) *State {
-	return newState(&State{openFrom: open, exists: exists, declared: true})
+	return newState(ctx, &State{openFrom: open, exists: exists, declared: true})
 }
 
-func newState(s *State) *State {
-	s.process = state.NewProcess(s.openStore)
+func newState(ctx context.Context, s *State) *State {
+	s.process = state.NewProcess(ctx, s.openStore)
 	s.keys = idempotency.NewLease(s.process)
-	s.outbox = webhook.New(s.resolveEvent)
-	s.hooks = hook.NewQueue(s.enqueueSeries)
+	s.outbox = webhook.New(ctx, s.resolveEvent)
+	s.hooks = hook.NewQueue(ctx, s.enqueueSeries)
 	isOpen := func() bool { return s.current() != nil }
 	s.tasks = task.NewRegistry(s.process, isOpen, s)
 	s.files = files.NewStore(s.process)
+	s.services = service.NewList(ctx)
+	s.services.Start(
+		service.Service{Name: "state store", Stop: s.closeStore},
+		service.Service{Name: "staged files", Stop: s.files.Close},
+		service.Ending("work with the state store", s.process.Close),
+		service.Ending("webhook delivery", s.outbox.Close),
+		service.Ending("hooks", s.hooks.Close),
+		service.Ending("tasks", func() { s.tasks.Close(call.ErrStopped) }),
+	)
 	return s
 }
 
 // newMemoryState returns a State that ends with the process.
-func newMemoryState() *State {
-	return NewState(func(ctx context.Context) (state.Store, error) { return state.Open(ctx, "") })
+func newMemoryState(ctx context.Context) *State {
+	return NewState(ctx, func(ctx context.Context) (state.Store, error) { return state.Open(ctx, "") })
 }
 
 // configure sets where the configuration wants the state kept. It reports false when the store is
@@ -305,12 +316,9 @@ func (s *State) health(ctx context.Context) *Health {
 
 // Close ends tasks that are still running, and closes the store. The hosts that use the State must
 // be closed before.
-func (s *State) Close() error {
-	s.tasks.Close(call.ErrStopped)
-	s.hooks.Close()
-	s.outbox.Close()
-	s.process.Close()
-	s.files.Close() // what cannot be removed now is removed at the next start
+func (s *State) Close() error { return s.services.Stop() }
+
+func (s *State) closeStore() error {
 	s.opening.Lock()
 	defer s.opening.Unlock()
 	s.mu.Lock()

@@ -92,7 +92,7 @@ func (s *State) startDelivery(ctx context.Context) error {
 	if err != nil || store == nil {
 		return err
 	}
-	s.outbox.Open(ctx, store)
+	s.outbox.Open(store)
 	return s.watch(ctx)
 }
 
@@ -105,7 +105,7 @@ func (s *State) enqueue(ctx context.Context, name string, store func(*openState,
 	}
 	opened, err := s.open(ctx)
 	if err == nil {
-		s.outbox.Open(ctx, opened)
+		s.outbox.Open(opened)
 		err = s.watch(ctx)
 	}
 	if err != nil {

@@ -181,9 +181,9 @@ func (g *Generation) allows(ctx context.Context, rule *hcl.Condition, c *mcp.Cal
 	return may && err == nil
 }
 
-// recordLoad records what a load came to. A load that has failed serves what was served before: its
+// recordLoad completes and records what a load came to. A load that has failed serves what was served before: its
 // next generation is the last one.
-func (h *Host) recordLoad(last, next *Generation, r Report, began time.Time) {
+func (h *Host) recordLoad(last, next *Generation, r Report, began time.Time) Report {
 	r.Revision, r.Change, r.OK = next.Config.ID, last.revision().compare(next.revision()), r.OK || next != last
 	r.Diagnostics, r.Duration = append(hcl.Diagnostics{}, r.Diagnostics...), millisecondsSince(began)
 	replaced := r.OK && r.Previous != "" && r.Previous != r.Revision
@@ -196,6 +196,7 @@ func (h *Host) recordLoad(last, next *Generation, r Report, began time.Time) {
 	if replaced {
 		recordReload(last, next, &r)
 	}
+	return r
 }
 
 func (h *Host) setReport(r Report) {

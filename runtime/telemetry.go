@@ -236,7 +236,7 @@ func (h *Host) keepHistory(next *Generation) {
 	switch kept := h.history.Load(); {
 	case next != nil && next.console != nil && next.metrics != nil:
 		if kept == nil {
-			h.history.Store(metrics.StartHistory(next.metrics))
+			h.history.Store(metrics.StartHistory(next.env.Running, next.metrics))
 		}
 	case kept != nil:
 		h.history.Store(nil)

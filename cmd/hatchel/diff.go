@@ -180,7 +180,7 @@ func (f *diffFlags) decodeRevision(cmd *cobra.Command, name string, tree *revisi
 	if err != nil {
 		return nil, misusef("%s cannot be found: %s", f.dir, reason(err))
 	}
-	options, err := f.options(folder, cmd.ErrOrStderr())
+	options, err := f.options(cmd.Context(), folder, cmd.ErrOrStderr())
 	if err != nil {
 		return nil, err
 	}

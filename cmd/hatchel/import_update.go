@@ -85,7 +85,7 @@ func (f *importFlags) source(cmd *cobra.Command, args []string, name string) (so
 func (f *importFlags) compare(cmd *cobra.Command, u *directory.Update, r *importer.Report) (*review.Report, error) {
 	f.load.inspect, f.load.anyVars = true, true // a comparison needs no values of secrets and variables
 	return u.Compare(cmd.Context(), r, f.DryRun, func(folder *source.Folder) (hcl.Options, error) {
-		return f.load.options(folder, cmd.ErrOrStderr())
+		return f.load.options(cmd.Context(), folder, cmd.ErrOrStderr())
 	})
 }
 

@@ -81,9 +81,9 @@ func (r *requestFlags) register(cmd *cobra.Command, method string) {
 }
 
 // options returns the inputs of a load besides the files of the directory.
-func (l *loadFlags) options(folder *source.Folder, stderr io.Writer) (hcl.Options, error) {
+func (l *loadFlags) options(ctx context.Context, folder *source.Folder, stderr io.Writer) (hcl.Options, error) {
 	vars, err := l.values(stderr)
-	l.commands = secret.NewCommands(folder.Dir, l.secretsChanged)
+	l.commands = secret.NewCommands(ctx, folder.Dir, l.secretsChanged)
 	var readCommand func([]string, time.Duration) ([]byte, error)
 	switch {
 	case l.runsCommands && l.secretCommands:
@@ -157,7 +157,7 @@ func (l *loadFlags) decode(ctx context.Context, path string, stderr io.Writer) (
 	if err != nil {
 		return nil, failf("%s cannot be found: %s", path, reason(err))
 	}
-	options, err := l.options(folder, stderr)
+	options, err := l.options(ctx, folder, stderr)
 	if err != nil {
 		return nil, err
 	}

@@ -228,7 +228,7 @@ func (f *matrixFlags) run(cmd *cobra.Command, dir string) error {
 	if len(f.Groups) > 0 {
 		callers = access.InGroups(g.Config, f.Groups, caller.Identity)
 	}
-	m := access.New(cmd.Context(), g.Config, callers)
+	m := access.New(g.Config, callers)
 	switch f.format {
 	case "text":
 		return m.Text(cmd.OutOrStdout())

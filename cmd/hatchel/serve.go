@@ -18,6 +18,7 @@ import (
 	"hatchel/cmd/hatchel/process"
 	"hatchel/cmd/hatchel/systemd"
 	"hatchel/hcl/surface"
+	"hatchel/internal/service"
 	"hatchel/runtime"
 	"hatchel/runtime/hold"
 	"hatchel/runtime/logging"
@@ -161,12 +162,13 @@ func (f *serveFlags) run(cmd *cobra.Command, path string, log *logging.Log, term
 	}
 	var reloader *server.Reloader
 	f.runsCommands, f.secretsChanged = true, func() { reloader.ReloadLocal(ctx, "secret changed") }
-	options, err := f.options(folder, stderr)
+	options, err := f.options(ctx, folder, stderr)
 	if err != nil {
 		return err
 	}
-	state := server.NewState(f.state, folder.Dir())
-	defer state.Close()
+	services := service.NewList(ctx)
+	defer services.Stop()
+	state := server.NewState(ctx, f.state, folder.Dir())
 	audits := new(runtime.AuditLogs)
 	if !f.stdio {
 		audits.Stdout = cmd.OutOrStdout()
@@ -182,10 +184,13 @@ func (f *serveFlags) run(cmd *cobra.Command, path string, log *logging.Log, term
 		Grace: server.GracePeriod,
 		Hold:  hold.Checker{Class: f.hold, Locked: f.locked},
 	})
-	defer host.Close()
 	trimmer := process.NewTrimmer()
-	defer trimmer.Stop()
-	defer f.commands.Close() // before the host that they reload
+	services.Start(
+		service.Service{Name: "state", Stop: state.Close},
+		service.Ending("host", host.Close),
+		service.Ending("trimmer", func() { trimmer.Stop() }),
+		service.Ending("secret commands", f.commands.Close), // before the host that they reload
+	)
 	notifier := systemd.NewNotifier(host, log.Logger)
 	reloader = &server.Reloader{
 		Folder: folder, Host: host, Log: log.Logger, Repository: repository, Every: f.every,
@@ -211,8 +216,7 @@ func (f *serveFlags) run(cmd *cobra.Command, path string, log *logging.Log, term
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	var background sync.WaitGroup
-	defer background.Wait()
-	defer cancel()
+	services.Start(service.Ending("reloads", func() { cancel(); background.Wait() }))
 	background.Go(reloader.Run(ctx))
 	background.Go(log.OnUserSignal(ctx))
 	if f.watch {

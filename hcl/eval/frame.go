@@ -77,8 +77,14 @@ type localValue struct {
 // NewFrame returns the Frame of a new call. Base is the absolute configuration directory; now is
 // the clock of time functions.
 func NewFrame(ctx context.Context, base string, now func() time.Time) *Frame {
+	f := NewLoadFrame(base, now)
+	f.Context = ctx
+	return f
+}
+
+// NewLoadFrame returns a Frame for what is evaluated while a configuration is loaded, which nothing cancels.
+func NewLoadFrame(base string, now func() time.Time) *Frame {
 	return &Frame{
-		Context:   ctx,
 		Base:      base,
 		Steps:     map[string]any{},
 		Functions: functions.Context{Now: now, Memory: functions.DefaultMemory},

@@ -1,7 +1,6 @@
 package testblock
 
 import (
-	"context"
 	"fmt"
 	"regexp"
 	"strings"
@@ -235,7 +234,7 @@ func (b *block) elements() (tests []*Test) {
 	if b.each == nil {
 		return []*Test{b.element(name, nil)}
 	}
-	v, err := b.each.Eval(eval.NewFrame(context.Background(), b.d.Env.Dir, b.d.Env.Now))
+	v, err := b.each.Eval(eval.NewLoadFrame(b.d.Env.Dir, b.d.Env.Now))
 	list, _ := v.([]any)
 	members, _ := v.(map[string]any)
 	if n := len(list) + len(members); n > maxElements {
@@ -271,7 +270,7 @@ func reasonOf(err error) string {
 // element returns the test of one element; each is nil without elements.
 func (b *block) element(name string, each *hcl.Each) *Test {
 	e := &element{block: b, diags: &b.d.Diags,
-		frame: eval.NewFrame(context.Background(), b.d.Env.Dir, b.d.Env.Now)}
+		frame: eval.NewLoadFrame(b.d.Env.Dir, b.d.Env.Now)}
 	e.frame.Each = each
 	values := b.values.values(e)
 	t := &Test{Name: name, Kind: b.kind, Tool: b.toolDecl, Skip: b.skip, OnlyLive: b.onlyLive, Requires: b.requires,

@@ -1,7 +1,6 @@
 package access
 
 import (
-	"context"
 	"slices"
 	"strings"
 
@@ -13,7 +12,7 @@ import (
 // Parallel is that of [surface.Of].
 func Surface(cfg *hcl.Config, parallel func(n int, do func(i int))) *surface.Surface {
 	s := surface.Of(cfg, parallel)
-	s.Access = answer(context.Background(), cfg, cfg.Tools, answerCallers(cfg, s))
+	s.Access = answer(cfg, cfg.Tools, answerCallers(cfg, s))
 	return s
 }
 
@@ -31,7 +30,7 @@ func OfReload(served, loaded *hcl.Config, parallel func(n int, do func(i int))) 
 		if same { // otherwise a caller may gain tools that did not change
 			tools = slices.DeleteFunc(slices.Clone(tools), func(t *hcl.Tool) bool { return s.Tools[t.Name] == nil })
 		}
-		s.Access = answer(context.Background(), s.cfg, tools, s.callers)
+		s.Access = answer(s.cfg, tools, s.callers)
 	}
 	return before, after
 }
@@ -66,9 +65,9 @@ func answerCallers(cfg *hcl.Config, s *surface.Surface) []Caller {
 // answer returns who may call some tools, to be kept and compared: by tool and by caller, who is [Everyone],
 // [Identified], a group, the groups of an API key as in "groups board+finance", or a subject that a rule tells apart.
 // A group or a subject with the answer of Everyone is left out. All are taken to have every scope.
-func answer(ctx context.Context, cfg *hcl.Config, tools []*hcl.Tool, callers []Caller) map[string]map[string]string {
+func answer(cfg *hcl.Config, tools []*hcl.Tool, callers []Caller) map[string]map[string]string {
 	all := map[string]map[string]string{}
-	list := rows(ctx, cfg, tools, callers)
+	list := rows(cfg, tools, callers)
 	callers = withoutRepetitions(callers, list)
 	for _, tool := range list {
 		everyone := tool.Answers[callers[0].Name]

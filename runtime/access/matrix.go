@@ -3,12 +3,12 @@
 package access
 
 import (
-	"context"
 	"slices"
 	"strings"
 	"time"
 
 	"hatchel/hcl"
+	"hatchel/hcl/eval"
 	"hatchel/runtime/call"
 	"hatchel/runtime/policy"
 )
@@ -39,8 +39,8 @@ type Matrix struct {
 }
 
 // New answers for each tool of a configuration without errors and each caller. It makes no call.
-func New(ctx context.Context, cfg *hcl.Config, callers []Caller) *Matrix {
-	all := rows(ctx, cfg, cfg.Tools, callers)
+func New(cfg *hcl.Config, callers []Caller) *Matrix {
+	all := rows(cfg, cfg.Tools, callers)
 	callers = withoutRepetitions(callers, all)
 	return &Matrix{Callers: callers, Tools: all, Unknown: unknownParts(cfg, callers)}
 }
@@ -74,11 +74,11 @@ func withoutRepetitions(callers []Caller, rows []Tool) (kept []Caller) {
 func (c Caller) isUnnamed() bool { return c.isCandidate && strings.HasSuffix(c.Name, unnamed) }
 
 // rows returns the rows of some tools of a configuration, by name.
-func rows(ctx context.Context, cfg *hcl.Config, tools []*hcl.Tool, callers []Caller) []Tool {
+func rows(cfg *hcl.Config, tools []*hcl.Tool, callers []Caller) []Tool {
 	all := []Tool{}
 	evaluations := make([]*policy.Evaluation, len(callers))
 	frameOf := func(root map[string]any) *hcl.Frame {
-		frame := hcl.NewFrame(ctx, "", time.Now)
+		frame := eval.NewLoadFrame("", time.Now)
 		frame.Caller = root
 		return frame
 	}

@@ -268,7 +268,7 @@ func TestTheMatrixSaysWhichCallerMayCallWhichTool(t *testing.T) {
 				callers = InGroups(cfg, test.groups, test.as)
 			}
 			var got bytes.Buffer
-			if err := New(t.Context(), cfg, callers).Text(&got); err != nil {
+			if err := New(cfg, callers).Text(&got); err != nil {
 				t.Fatal(err)
 			}
 			if "\n"+got.String() != test.want {
@@ -281,7 +281,7 @@ func TestTheMatrixSaysWhichCallerMayCallWhichTool(t *testing.T) {
 func TestAMarkdownTableShowsNamesAsTheyAre(t *testing.T) {
 	cfg := load(t, tools("look")+`policy "a" { allow = "'a|b' in caller.groups" }`)
 	var got bytes.Buffer
-	if err := New(t.Context(), cfg, InGroups(cfg, []string{"a|b"}, nil)).Markdown(&got); err != nil {
+	if err := New(cfg, InGroups(cfg, []string{"a|b"}, nil)).Markdown(&got); err != nil {
 		t.Fatal(err)
 	}
 	const want = "| tool | group a&#124;b |\n| --- | --- |\n| look | yes |\n"

@@ -34,10 +34,11 @@ const memoryDelay = time.Second
 
 // keeper keeps the head of a log in a Memory.
 type keeper struct {
-	saving      sync.Mutex  // held before the locks of the log
-	memory      Memory      // nil before remember and after the log is closed; guarded by saving
-	remembers   atomic.Bool // there is a memory
-	keepPending atomic.Bool // a background save of the head is scheduled
+	saving      sync.Mutex      // held before the locks of the log
+	ctx         context.Context // of background saves; guarded by saving
+	memory      Memory          // nil before remember and after the log is closed; guarded by saving
+	remembers   atomic.Bool     // there is a memory
+	keepPending atomic.Bool     // a background save of the head is scheduled
 }
 
 // rememberedLog is a log whose head a keeper keeps.
@@ -75,7 +76,7 @@ func (k *keeper) remember(ctx context.Context, m Memory, log rememberedLog) (cut
 		}
 		known = Head{}
 	}
-	k.memory = m
+	k.memory, k.ctx = m, context.WithoutCancel(ctx)
 	k.remembers.Store(true)
 	return cut, k.keepHead(ctx, log, known)
 }
@@ -93,12 +94,11 @@ func (k *keeper) keepHead(ctx context.Context, log rememberedLog, known Head) er
 // keepNewHead keeps the head of a log that has a memory. A head that is not kept is older than the log, which is no
 // mistake. The caller holds saving.
 func (k *keeper) keepNewHead(log rememberedLog) {
-	ctx := context.Background()
 	if k.memory == nil {
 		return
 	}
-	if known, err := k.memory.Head(ctx); err == nil {
-		_ = k.keepHead(ctx, log, known)
+	if known, err := k.memory.Head(k.ctx); err == nil {
+		_ = k.keepHead(k.ctx, log, known)
 	}
 }
 

@@ -169,7 +169,7 @@ func (f File) Follow(ctx context.Context, each func(*Line) bool) error {
 		return err
 	}
 	for goOn {
-		if err := current.poll(next); err != nil {
+		if err := current.poll(ctx, next); err != nil {
 			return err
 		}
 		if ctxtime.Sleep(ctx, followInterval) != nil {
@@ -202,7 +202,7 @@ func (f *followedFile) open() {
 }
 
 // poll reads new lines. After a rotation it reads the old file to its end before the new one.
-func (f *followedFile) poll(each func(*Line) bool) error {
+func (f *followedFile) poll(ctx context.Context, each func(*Line) bool) error {
 	if f.file != nil {
 		if err := f.read(each); err != nil {
 			return err
@@ -224,7 +224,7 @@ func (f *followedFile) poll(each func(*Line) bool) error {
 	f.open()
 	// Several files may have become full since the last poll. Lines that were read before are
 	// skipped.
-	err := File(f.path).Read(context.Background(), each)
+	err := File(f.path).Read(ctx, each)
 	if err != nil && !errors.Is(err, os.ErrNotExist) || f.file == nil {
 		return err
 	}

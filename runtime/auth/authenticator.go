@@ -48,8 +48,8 @@ type Options struct {
 }
 
 // New returns nil when the configuration declares no credentials; then every caller is anonymous.
-// It makes no requests to issuers.
-func New(a *hcl.Auth, o Options) *Authenticator {
+// It makes no requests to issuers; later ones have the values of ctx.
+func New(ctx context.Context, a *hcl.Auth, o Options) *Authenticator {
 	certificates := o.Certificates
 	if certificates != nil && !certificates.acceptsClients() {
 		certificates = nil
@@ -68,7 +68,7 @@ func New(a *hcl.Auth, o Options) *Authenticator {
 		c.grants[key.identity.Grant] = true
 	}
 	for _, j := range a.Issuers {
-		config := newIssuerConfig(j, o)
+		config := newIssuerConfig(ctx, j, o)
 		c.issuers[j.Issuer], c.order = config, append(c.order, config)
 		c.grants[config.grant] = true
 	}

@@ -55,7 +55,7 @@ func TestClientCertificates(t *testing.T) {
 	clock := new(clock)
 	o := options(t, clock)
 	o.Certificates = certificates
-	c := auth.New(&hcl.Auth{Keys: []*hcl.APIKey{{Name: "ci", Digest: digest(ci)}}}, o)
+	c := auth.New(t.Context(), &hcl.Auth{Keys: []*hcl.APIKey{{Name: "ci", Digest: digest(ci)}}}, o)
 	web := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		i, refused := c.Authenticate(r)
 		if refused != nil {
@@ -111,7 +111,7 @@ func TestChangedCertificatesAreReloaded(t *testing.T) {
 	}
 	o := options(t, new(clock))
 	o.Certificates = certificates
-	c := auth.New(nil, o)
+	c := auth.New(t.Context(), nil, o)
 	web := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if i, refused := c.Authenticate(r); refused == nil {
 			fmt.Fprint(w, i.Subject)

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"hatchel/hcl"
+	"hatchel/internal/service"
 )
 
 // Issuers keeps the issuers of all generations, with their keys: a reload that does not change an
@@ -25,13 +26,13 @@ type Issuers struct {
 }
 
 // acquire returns the issuer of a declaration. The returned function releases it.
-func (is *Issuers) acquire(j *hcl.JWT, o Options) (*issuer, func() error) {
+func (is *Issuers) acquire(ctx context.Context, j *hcl.JWT, o Options) (*issuer, func() error) {
 	name := j.Issuer + "\x00" + j.JWKS
 	is.mu.Lock()
 	defer is.mu.Unlock()
 	i := is.open[name]
 	if i == nil {
-		i = newIssuer(j, o)
+		i = newIssuer(ctx, j, o)
 		if is.open == nil {
 			is.open = map[string]*issuer{}
 		}
@@ -43,7 +44,7 @@ func (is *Issuers) acquire(j *hcl.JWT, o Options) (*issuer, func() error) {
 		defer is.mu.Unlock()
 		if i.users--; i.users == 0 {
 			delete(is.open, name)
-			i.close()
+			i.loading.Close()
 			i.client.CloseIdleConnections()
 		}
 		return nil
@@ -64,7 +65,7 @@ const (
 	maxResponseBytes = 1 << 20
 )
 
-func newIssuer(j *hcl.JWT, o Options) *issuer {
+func newIssuer(ctx context.Context, j *hcl.JWT, o Options) *issuer {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxResponseHeaderBytes = 64 << 10
 	i := &issuer{url: j.Issuer, jwks: j.JWKS, client: &http.Client{
@@ -75,9 +76,8 @@ func newIssuer(j *hcl.JWT, o Options) *issuer {
 	}}
 	i.keySet = keySet{
 		fetch: i.fetchKeys, log: o.Log.With("issuer", j.Issuer), now: o.Now,
-		attempts: rate.NewLimiter(rate.Every(attemptInterval), maxAttempts),
+		attempts: rate.NewLimiter(rate.Every(attemptInterval), maxAttempts), loading: service.NewGroup(ctx),
 	}
-	i.ctx, i.cancel = context.WithCancel(context.Background())
 	return i
 }
 

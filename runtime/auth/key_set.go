@@ -15,6 +15,8 @@ import (
 	"github.com/go-jose/go-jose/v4"
 	"github.com/golang-jwt/jwt/v5"
 	"golang.org/x/time/rate"
+
+	"hatchel/internal/service"
 )
 
 // A token with an unknown key ID makes the server load the keys of the issuer again. Anybody can write
@@ -32,11 +34,10 @@ var errUnknownKey = errors.New("unknown key")
 
 // keySet is the public keys of an issuer.
 type keySet struct {
-	fetch  func(context.Context) ([]json.RawMessage, error)
-	log    *slog.Logger
-	now    func() time.Time
-	ctx    context.Context // of attempts to load the keys
-	cancel context.CancelFunc
+	fetch   func(context.Context) ([]json.RawMessage, error)
+	log     *slog.Logger
+	now     func() time.Time
+	loading *service.Group // attempts to load the keys
 
 	mu       sync.Mutex
 	keys     []jose.JSONWebKey // guarded by mu
@@ -44,8 +45,6 @@ type keySet struct {
 	failed   error             // of the last attempt; guarded by mu
 	attempts *rate.Limiter     // of attempts
 	current  *attempt          // in progress; nil when there is none; guarded by mu
-
-	running sync.WaitGroup
 }
 
 // attempt is one attempt to load the keys.
@@ -130,17 +129,16 @@ func (s *keySet) refresh(ctx context.Context, hasStale bool) error {
 func (s *keySet) joinAttempt() *attempt {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.current == nil && s.ctx.Err() == nil && s.attempts.AllowN(s.now(), 1) {
+	if s.current == nil && s.attempts.AllowN(s.now(), 1) && s.loading.Go(s.load) {
 		s.current = &attempt{make(chan struct{}), time.Now()}
-		s.running.Go(s.load)
 	}
 	return s.current
 }
 
-func (s *keySet) load() {
-	ctx, cancel := context.WithTimeout(s.ctx, 2*requestTimeout)
+func (s *keySet) load(ctx context.Context) {
+	bounded, cancel := context.WithTimeout(ctx, 2*requestTimeout)
 	defer cancel()
-	raw, err := s.fetch(ctx)
+	raw, err := s.fetch(bounded)
 	keys := signingKeys(raw)
 	if err == nil && len(keys) == 0 {
 		err = errors.New("it has no usable key")
@@ -152,17 +150,9 @@ func (s *keySet) load() {
 	switch {
 	case err == nil:
 		s.keys, s.fetched = keys, s.now()
-	case s.ctx.Err() == nil:
+	case ctx.Err() == nil:
 		s.log.Warn("keys of an issuer not loaded", "error", err.Error())
 	}
-}
-
-// close cancels the attempt in progress and waits for its end. No other is started.
-func (s *keySet) close() {
-	s.mu.Lock() // so that no attempt is being started
-	s.cancel()
-	s.mu.Unlock()
-	s.running.Wait()
 }
 
 // signingKeys decodes the public keys for signatures. It skips keys of unknown types.

@@ -126,7 +126,7 @@ func TestReleaseCancelsRefresh(t *testing.T) {
 	var release []func() error
 	options := options(t, new(clock))
 	options.Defer = func(f func() error) { release = append(release, f) }
-	c := auth.New(&hcl.Auth{Issuers: []*hcl.JWT{&declared}}, options)
+	c := auth.New(t.Context(), &hcl.Auth{Issuers: []*hcl.JWT{&declared}}, options)
 	defer i.Hold()()
 	ended := make(chan string, 1)
 	go func() {
@@ -202,7 +202,9 @@ func TestReload(t *testing.T) {
 	declared, o := trusting(i), options(t, new(clock))
 	stricter := declared
 	stricter.RequiredScopes = []string{"tools"}
-	withIssuer := func(j *hcl.JWT) *auth.Authenticator { return auth.New(&hcl.Auth{Issuers: []*hcl.JWT{j}}, o) }
+	withIssuer := func(j *hcl.JWT) *auth.Authenticator {
+		return auth.New(t.Context(), &hcl.Auth{Issuers: []*hcl.JWT{j}}, o)
+	}
 	identity := accept(t, withIssuer(&declared), bearer(i.Token(audience, nil)))
 	t.Run("keeps the keys of an unchanged issuer", func(t *testing.T) {
 		accept(t, withIssuer(&declared), bearer(i.Token(audience, nil)))

@@ -28,8 +28,8 @@ type issuerConfig struct {
 	grant  string
 }
 
-func newIssuerConfig(j *hcl.JWT, o Options) *issuerConfig {
-	issuer, release := o.Issuers.acquire(j, o)
+func newIssuerConfig(ctx context.Context, j *hcl.JWT, o Options) *issuerConfig {
+	issuer, release := o.Issuers.acquire(ctx, j, o)
 	o.Defer(release)
 	return &issuerConfig{
 		JWT: j, issuer: issuer,

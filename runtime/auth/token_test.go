@@ -42,7 +42,7 @@ func trusting(i *issuertest.Issuer) hcl.JWT {
 func newAuthenticator(t *testing.T, a *hcl.Auth) (*auth.Authenticator, *clock) {
 	t.Helper()
 	c := new(clock)
-	return auth.New(a, options(t, c)), c
+	return auth.New(t.Context(), a, options(t, c)), c
 }
 
 // authenticatorFor returns an authenticator that accepts the tokens of one issuer.

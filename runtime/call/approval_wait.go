@@ -60,8 +60,10 @@ type Waiters struct {
 
 // NewWaiters returns Waiters without calls.
 func NewWaiters() *Waiters {
-	stopped, stop := context.WithCancel(context.Background())
-	return &Waiters{Stop: stop, stopped: stopped.Done(), count: map[string]int{}, reloaded: make(chan struct{})}
+	stopped := make(chan struct{})
+	return &Waiters{
+		Stop: sync.OnceFunc(func() { close(stopped) }), stopped: stopped, count: map[string]int{}, reloaded: make(chan struct{}),
+	}
 }
 
 // NotifyReload has all waiting calls check whether the approval that they wait for is still valid

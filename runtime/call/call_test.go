@@ -45,7 +45,7 @@ func compile(t testing.TB, src string) *Program {
 	if err != nil {
 		t.Fatal(err)
 	}
-	process := state.NewProcess(func(context.Context) (state.Store, error) { return store, nil })
+	process := state.NewProcess(t.Context(), func(context.Context) (state.Store, error) { return store, nil })
 	env := &Environment{
 		Dir: t.TempDir(), Now: time.Now, Log: slog.New(slog.DiscardHandler), Scrubber: result.NewScrubber(nil),
 		Running: ctx, Pinned: ctx, Process: process, Files: files.NewStore(process),

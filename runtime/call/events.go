@@ -162,7 +162,7 @@ func (c *call) publishEnd(ctx context.Context, f *failure.Failure, interim strin
 	}
 	c.publishStart() // of a call that was refused before its arguments were validated
 	outcome := c.outcome(ctx, f, interim)
-	c.publishRefusal(f, outcome)
+	c.publishRefusal(ctx, f, outcome)
 	kind := eventKinds[c.operation.Kind].end
 	if !e.publisher.Wants(kind) {
 		return
@@ -231,7 +231,7 @@ func (c *call) appendOutput(dst []byte) (_ []byte, size int) {
 }
 
 // publishRefusal counts a call that was refused, for an event a second.
-func (c *call) publishRefusal(f *failure.Failure, outcome string) {
+func (c *call) publishRefusal(ctx context.Context, f *failure.Failure, outcome string) {
 	if outcome != audit.Refused || f == nil {
 		return
 	}
@@ -242,7 +242,7 @@ func (c *call) publishRefusal(f *failure.Failure, outcome string) {
 	if r.Limit = r.Reason == metrics.RefusedByLimit; !r.Limit {
 		r.Message = cutMessage(c.hideSentInputs(f.Message))
 	}
-	c.operation.Env.Refusals.Add(c.events.publisher, r)
+	c.operation.Env.Refusals.Add(ctx, c.events.publisher, r)
 }
 
 // runPublished runs the step and publishes what it came to.

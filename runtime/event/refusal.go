@@ -16,14 +16,15 @@ type Refusal struct {
 	Subject, Owner  string // of the caller
 
 	publisher *Publisher
+	ctx       context.Context // of publisher
 }
 
 // Refusals publishes at most one event a second for what is refused of one tool for one reason, with a count. Its
 // zero value is ready to use, and its methods may be called concurrently.
 type Refusals struct{ repeats logging.Repeats[Refusal] }
 
-// Add counts a refusal, which is published by p.
-func (r *Refusals) Add(p *Publisher, refused Refusal) {
+// Add counts a refusal, which is published by p with the values of ctx.
+func (r *Refusals) Add(ctx context.Context, p *Publisher, refused Refusal) {
 	kind := eventkind.Refused
 	if refused.Limit {
 		kind = eventkind.Limit
@@ -31,7 +32,7 @@ func (r *Refusals) Add(p *Publisher, refused Refusal) {
 	if refused.Reason == "" || !p.Wants(kind) {
 		return
 	}
-	refused.publisher = p
+	refused.publisher, refused.ctx = p, context.WithoutCancel(ctx)
 	key := kind.String() + "\n" + refused.Operation + "\n" + refused.Name + "\n" + refused.Reason
 	r.repeats.Add(key, refused, publishRefusals)
 }
@@ -52,5 +53,5 @@ func publishRefusals(last Refusal, count int) {
 		members = append(members, Member{"reason", last.Reason}, Member{"message", last.Message},
 			Member{"subject", last.Subject})
 	}
-	last.publisher.Publish(context.Background(), m, append(members, Member{"count", count})...)
+	last.publisher.Publish(last.ctx, m, append(members, Member{"count", count})...)
 }

@@ -16,7 +16,7 @@ import (
 // interruptUpload leaves in the store what a process leaves of an upload when it is killed.
 func interruptUpload(t *testing.T, store state.Store) {
 	t.Helper()
-	dead := state.NewProcess(func(context.Context) (state.Store, error) { return store, nil })
+	dead := state.NewProcess(t.Context(), func(context.Context) (state.Store, error) { return store, nil })
 	p := &uploadInProgress{
 		Upload: Upload{Owner: "anna", Length: -1, Rules: loose, group: ownerGroup("anna")}, store: store, started: time.Now(),
 	}

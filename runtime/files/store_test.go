@@ -29,7 +29,7 @@ func newTestStore(t *testing.T, path string) (*Store, *state.SQLite) {
 // newShelf returns the files of a process of their own in a store.
 func newShelf(t *testing.T, store state.Store) *Store {
 	t.Helper()
-	process := state.NewProcess(func(context.Context) (state.Store, error) { return store, nil })
+	process := state.NewProcess(t.Context(), func(context.Context) (state.Store, error) { return store, nil })
 	s := NewStore(process)
 	t.Cleanup(func() {
 		process.Close()

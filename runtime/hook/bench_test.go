@@ -30,9 +30,9 @@ func BenchmarkResult(b *testing.B) {
 				b.Fatal(err)
 			}
 			defer store.Close()
-			outbox := webhook.New(nil)
+			outbox := webhook.New(b.Context(), nil)
 			to := webhook.Endpoint{Name: "ops", Retention: time.Hour}
-			q := NewQueue(func(ctx context.Context, _ string, s *webhook.Series, e *webhook.Event, n int) error {
+			q := NewQueue(b.Context(), func(ctx context.Context, _ string, s *webhook.Series, e *webhook.Event, n int) error {
 				return outbox.EnqueueSeries(ctx, store, to, s, e, n)
 			})
 			defer q.Close()

@@ -107,7 +107,7 @@ var silent = slog.New(slog.DiscardHandler)
 func TestEventIsSentIfItsToolAndTheConditionMatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &stored{}
-		q := NewQueue(s.store)
+		q := NewQueue(t.Context(), s.store)
 		h := hooksOf(t, q, silent, `on "tool_result" {
 			tools  = ["invoice_*"]
 			when   = "event.outcome == 'failed' || event.ms > 5000 || (event.rows ?? 0) > 10"
@@ -127,7 +127,7 @@ func TestEventIsSentIfItsToolAndTheConditionMatch(t *testing.T) {
 func TestResultWaitsUntilItIsStoredAndOthersDoNot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &stored{slow: time.Second}
-		q := NewQueue(s.store)
+		q := NewQueue(t.Context(), s.store)
 		hooks := hooksOf(t, q, silent, `
 			on "tool_result" { notify = ["ops"] }
 			on "tool_call"   { notify = ["ops"] }`)
@@ -145,7 +145,7 @@ func TestResultWaitsUntilItIsStoredAndOthersDoNot(t *testing.T) {
 func TestEventsThatComeTogetherAreStoredTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &stored{slow: time.Second}
-		q := NewQueue(s.store)
+		q := NewQueue(t.Context(), s.store)
 		h := hooksOf(t, q, silent, `on "tool_result" { notify = ["ops"] }`)[0]
 		var calls sync.WaitGroup
 		for n := range 50 {
@@ -170,7 +170,7 @@ func TestStoreThatFailsStopsNoCallAndLosesNoCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		s := &stored{fails: true, slow: time.Second}
-		q := NewQueue(s.store)
+		q := NewQueue(t.Context(), s.store)
 		h := hooksOf(t, q, slog.New(slog.NewTextHandler(&log, nil)), `on "tool_result" { notify = ["ops"] }`)[0]
 		if took := handle(t, h, "order_get", `{"n":1}`); took != time.Second {
 			t.Errorf("the first result has waited for %v", took)
@@ -196,7 +196,7 @@ func TestStoreThatFailsStopsNoCallAndLosesNoCount(t *testing.T) {
 func TestStoreThatDoesNotAnswerKeepsACallForFiveSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &stored{slow: time.Hour}
-		q := NewQueue(s.store)
+		q := NewQueue(t.Context(), s.store)
 		h := hooksOf(t, q, silent, `on "tool_result" { notify = ["ops"] }`)[0]
 		if took := handle(t, h, "order_get", `{}`); took != maxWait {
 			t.Errorf("a result has waited for %v", took)
@@ -212,7 +212,7 @@ func TestStoreThatDoesNotAnswerKeepsACallForFiveSeconds(t *testing.T) {
 func TestCloseStoresWhatCouldNotBeStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &stored{fails: true}
-		q := NewQueue(s.store)
+		q := NewQueue(t.Context(), s.store)
 		h := hooksOf(t, q, silent, `on "reload" { notify = ["ops"] }`)[0]
 		handle(t, h, "", `{"result":"ok"}`)
 		time.Sleep(time.Minute)
@@ -226,7 +226,7 @@ func TestConditionThatFailsIsLoggedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		s := &stored{}
-		q := NewQueue(s.store)
+		q := NewQueue(t.Context(), s.store)
 		h := hooksOf(t, q, slog.New(slog.NewTextHandler(&log, nil)), `on "tool_call" {
 			when   = "int(event.input.amount) > 5"
 			notify = ["ops"]
@@ -245,7 +245,7 @@ func TestConditionThatFailsIsLoggedOnce(t *testing.T) {
 }
 
 func TestEventThatNoHookMatchesCostsNothing(t *testing.T) {
-	q := NewQueue((&stored{}).store)
+	q := NewQueue(t.Context(), (&stored{}).store)
 	h := hooksOf(t, q, silent, `on "tool_result" {
 		tools  = ["invoice_*"]
 		notify = ["ops"]
@@ -259,7 +259,7 @@ func TestEventThatNoHookMatchesCostsNothing(t *testing.T) {
 func TestEventOfACancelledCallIsSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &stored{}
-		q := NewQueue(s.store)
+		q := NewQueue(t.Context(), s.store)
 		h := hooksOf(t, q, silent, `on "tool_result" {
 			when   = "event.outcome == 'cancelled'"
 			notify = ["ops"]
@@ -275,7 +275,7 @@ func TestEventsOfApprovalsAreStoredBeforeTheWorkContinues(t *testing.T) {
 	for _, kind := range []string{"approval.requested", "approval.decided"} {
 		synctest.Test(t, func(t *testing.T) {
 			s := &stored{slow: time.Second}
-			h := hooksOf(t, NewQueue(s.store), silent, "on \""+kind+"\" { notify = [\"ops\"] }")[0]
+			h := hooksOf(t, NewQueue(t.Context(), s.store), silent, "on \""+kind+"\" { notify = [\"ops\"] }")[0]
 			if took := handle(t, h, "order_get", `{"approval":{"id":"A"}}`); took != time.Second {
 				t.Errorf("%s: took %v", kind, took)
 			}

@@ -10,6 +10,7 @@ import (
 
 	"hatchel/internal/backoff"
 	"hatchel/internal/ctxtime"
+	"hatchel/internal/service"
 	"hatchel/runtime/event"
 	"hatchel/runtime/webhook"
 )
@@ -28,9 +29,7 @@ type Queue struct {
 	pending map[seriesKey]*pendingSeries // guarded by mu
 	closed  bool                         // guarded by mu
 
-	storing sync.WaitGroup
-	ctx     context.Context
-	cancel  context.CancelFunc
+	storing *service.Group
 	waiting context.Context // of pauses, until Close
 	stop    context.CancelFunc
 }
@@ -57,11 +56,10 @@ type group struct {
 // maxGroups limits the groups of a series while they cannot be stored. Further events are counted in the last one.
 const maxGroups = 256
 
-// NewQueue returns an empty Queue.
-func NewQueue(store Store) *Queue {
-	q := &Queue{store: store, pending: map[seriesKey]*pendingSeries{}}
-	q.ctx, q.cancel = context.WithCancel(context.Background())
-	q.waiting, q.stop = context.WithCancel(q.ctx)
+// NewQueue returns an empty Queue, which stores with the values of ctx.
+func NewQueue(ctx context.Context, store Store) *Queue {
+	q := &Queue{store: store, pending: map[seriesKey]*pendingSeries{}, storing: service.NewGroup(ctx)}
+	q.waiting, q.stop = context.WithCancel(q.storing.Context())
 	return q
 }
 
@@ -87,7 +85,7 @@ func (q *Queue) add(
 	if p == nil {
 		p = &pendingSeries{series: s, log: log}
 		q.pending[key] = p
-		q.storing.Go(func() { q.storeAll(key, p) })
+		q.storing.Go(func(ctx context.Context) { q.storeAll(ctx, key, p) })
 	}
 	p.add(m, id, data)
 	if p.failing {
@@ -116,7 +114,7 @@ func (p *pendingSeries) add(m *event.Meta, id string, data []byte) {
 var storeBackoff = backoff.Policy{First: time.Second, Max: 30 * time.Second}
 
 // storeAll stores the events of a series until there are none.
-func (q *Queue) storeAll(key seriesKey, p *pendingSeries) {
+func (q *Queue) storeAll(ctx context.Context, key seriesKey, p *pendingSeries) {
 	for failures := 0; ; {
 		groups, stored := q.take(key, p)
 		if len(groups) == 0 {
@@ -124,7 +122,7 @@ func (q *Queue) storeAll(key seriesKey, p *pendingSeries) {
 		}
 		n, err := 0, error(nil)
 		for n < len(groups) && err == nil {
-			if err = q.store(q.ctx, key.webhook, p.series, groups[n].first, groups[n].count); err == nil {
+			if err = q.store(ctx, key.webhook, p.series, groups[n].first, groups[n].count); err == nil {
 				n++
 			}
 		}
@@ -195,7 +193,5 @@ func (q *Queue) Close() {
 	q.closed = true
 	q.mu.Unlock()
 	q.stop()
-	defer time.AfterFunc(closeGrace, q.cancel).Stop()
-	q.storing.Wait()
-	q.cancel()
+	q.storing.Drain(closeGrace)
 }

@@ -33,7 +33,7 @@ func claimer(t *testing.T, path string, ttl time.Duration) (newClaim func() *Cla
 		t.Fatal(err)
 	}
 	store = &lateStore{Store: opened}
-	process := state.NewProcess(func(context.Context) (state.Store, error) { return store, nil })
+	process := state.NewProcess(t.Context(), func(context.Context) (state.Store, error) { return store, nil })
 	t.Cleanup(func() {
 		process.Close()
 		opened.Close()

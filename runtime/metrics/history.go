@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"sync"
@@ -8,6 +9,9 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
+
+	"hatchel/internal/ctxtime"
+	"hatchel/internal/service"
 )
 
 // Lengths of a [Chart].
@@ -37,9 +41,8 @@ type Chart struct {
 // History keeps what the counters of tools came to in each minute, for tools that were called. It is safe for
 // concurrent use.
 type History struct {
-	metrics *Metrics
-	stop    chan struct{}
-	stopped sync.WaitGroup
+	metrics        *Metrics
+	*service.Group // reads
 
 	mu    sync.Mutex
 	last  time.Time          // of the latest reading, a whole minute; guarded by mu
@@ -61,35 +64,23 @@ type totals struct {
 }
 
 // StartHistory returns a history that begins now. It reads the counters every minute until Close.
-func StartHistory(m *Metrics) *History {
+func StartHistory(ctx context.Context, m *Metrics) *History {
 	h := newHistory(m, time.Now())
-	h.stopped.Go(func() {
-		ticker := time.NewTicker(time.Minute)
-		defer ticker.Stop()
-		for {
-			select {
-			case now := <-ticker.C:
-				h.Read(now)
-			case <-h.stop:
-				return
-			}
+	h.Group = service.NewGroup(ctx)
+	h.Go(func(ctx context.Context) {
+		for ctxtime.Sleep(ctx, time.Minute) == nil {
+			h.Read(time.Now())
 		}
 	})
 	return h
 }
 
 func newHistory(m *Metrics, now time.Time) *History {
-	h := &History{metrics: m, stop: make(chan struct{}), last: now.Truncate(time.Minute), tools: map[string]*series{}}
+	h := &History{metrics: m, last: now.Truncate(time.Minute), tools: map[string]*series{}}
 	for name, t := range m.readTools() {
 		h.tools[name] = &series{latest: t, minute: t, hour: t}
 	}
 	return h
-}
-
-// Close ends the readings.
-func (h *History) Close() {
-	close(h.stop)
-	h.stopped.Wait()
 }
 
 // Read adds the calls since the latest reading to the minute and the hour of now.

@@ -119,7 +119,7 @@ func TestQuantilesAreThoseOfAHistogram(t *testing.T) {
 }
 
 func TestAHistoryEnds(t *testing.T) {
-	StartHistory(New()).Close()
+	StartHistory(t.Context(), New()).Close()
 	var none *History
 	if _, ok := none.Chart("refund"); ok || none.Charts() != nil {
 		t.Error("no history has charts")

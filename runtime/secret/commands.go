@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hatchel/internal/backoff"
+	"hatchel/internal/service"
 )
 
 // failedBackoff is how often a command that has failed runs again, unless its ttl is shorter.
@@ -20,13 +21,10 @@ type Commands struct {
 	dir     func() string // of the configuration
 	changed func()        // called when a command prints another value, fails, or works again; nil: see NewCommands
 
-	ctx     context.Context // of the commands that run
-	cancel  context.CancelFunc
-	running sync.WaitGroup // repeated runs and what they report; Add is guarded by mu
+	running *service.Group // its context is that of commands; repeated runs, and what they report
 
 	mu      sync.Mutex
 	entries map[string]*entry // by the words of the command; guarded by mu
-	closed  bool              // guarded by mu
 }
 
 // entry is one command and its results.
@@ -41,22 +39,20 @@ type entry struct {
 }
 
 // NewCommands returns Commands that run in the directory that dir returns. They call changed, in a goroutine, when a
-// new load would read another value or error. If changed is nil, each command runs once.
-func NewCommands(dir func() string, changed func()) *Commands {
-	ctx, cancel := context.WithCancel(context.Background())
-	return &Commands{dir: dir, changed: changed, ctx: ctx, cancel: cancel, entries: map[string]*entry{}}
+// new load would read another value or error. If changed is nil, each command runs once. Commands run with the values
+// of ctx.
+func NewCommands(ctx context.Context, dir func() string, changed func()) *Commands {
+	return &Commands{dir: dir, changed: changed, running: service.NewGroup(ctx), entries: map[string]*entry{}}
 }
 
 // Close ends the commands that run and the repeated runs, and waits until changed has returned.
 func (c *Commands) Close() {
+	c.running.Close()
 	c.mu.Lock()
-	c.closed = true
+	defer c.mu.Unlock()
 	for _, e := range c.entries {
 		e.stop()
 	}
-	c.mu.Unlock()
-	c.cancel()
-	c.running.Wait()
 }
 
 // Loading notes that a load begins. The returned function forgets the commands that the load has not read.
@@ -105,7 +101,7 @@ func (c *Commands) Read(command []string, ttl time.Duration) ([]byte, error) {
 
 // runFirst runs the command of a new entry.
 func (c *Commands) runFirst(e *entry, key string) {
-	value, err := run(c.ctx, c.dir(), e.command)
+	value, err := run(c.running.Context(), c.dir(), e.command)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e.value, e.err = value, err
@@ -117,27 +113,25 @@ func (c *Commands) runFirst(e *entry, key string) {
 
 // schedule runs the command of an entry again after its ttl, or sooner after a failure. The caller holds mu.
 func (c *Commands) schedule(e *entry) {
-	if c.changed == nil || c.closed {
+	if c.changed == nil || c.running.Context().Err() != nil {
 		return
 	}
 	pause := e.ttl
 	if e.err != nil {
 		pause = min(pause, failedBackoff.First)
 	}
-	e.timer = time.AfterFunc(pause, func() { c.runAgain(e) })
+	e.timer = time.AfterFunc(pause, func() { c.running.Go(func(ctx context.Context) { c.runAgain(ctx, e) }) })
 }
 
-func (c *Commands) runAgain(e *entry) {
+func (c *Commands) runAgain(ctx context.Context, e *entry) {
 	key := strings.Join(e.command, "\x00")
 	c.mu.Lock()
-	if c.closed || c.entries[key] != e { // a load has removed the entry when its time was over already
-		c.mu.Unlock()
+	current := c.entries[key] == e
+	c.mu.Unlock()
+	if !current { // a load has removed the entry when its time was over already
 		return
 	}
-	c.running.Add(1)
-	c.mu.Unlock()
-	defer c.running.Done()
-	value, err := run(c.ctx, c.dir(), e.command)
+	value, err := run(ctx, c.dir(), e.command)
 	c.mu.Lock()
 	isNew := (err == nil) != (e.err == nil) || err == nil && !bytes.Equal(value, e.value)
 	if e.err = err; err == nil {
@@ -148,7 +142,7 @@ func (c *Commands) runAgain(e *entry) {
 	} else {
 		isNew = false // a load removed the entry while the command ran
 	}
-	isNew = isNew && !c.closed
+	isNew = isNew && ctx.Err() == nil
 	c.mu.Unlock()
 	if isNew {
 		c.changed()

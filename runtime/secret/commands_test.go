@@ -16,7 +16,7 @@ func TestACommandThatTwoLoadsReadAtOnceRunsOnce(t *testing.T) {
 		b, _ := os.ReadFile(filepath.Join(dir, "runs"))
 		return strings.Count(string(b), "x")
 	}
-	c := NewCommands(func() string { return dir }, func() {})
+	c := NewCommands(t.Context(), func() string { return dir }, func() {})
 	defer c.Close()
 	command := []string{"sh", "-c", "printf x >> runs; printf value"}
 	var readers sync.WaitGroup

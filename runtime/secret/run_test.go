@@ -108,7 +108,7 @@ func TestACommandThatPrintsAnotherValueIsReported(t *testing.T) {
 	}
 	write("one")
 	changed := make(chan struct{}, 100)
-	c := NewCommands(func() string { return dir }, func() { changed <- struct{}{} })
+	c := NewCommands(t.Context(), func() string { return dir }, func() { changed <- struct{}{} })
 	defer c.Close()
 	command := []string{"cat", "key"}
 	read := func() string {
@@ -165,7 +165,7 @@ func TestCloseEndsACommandThatRuns(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	command := []string{"sh", "-c", "[ -e again ] || { touch again; echo k3y; exit; }; echo $$ >new; mv new pid; sleep 60"}
-	c := NewCommands(func() string { return dir }, func() { t.Error("the end of the server is reported as a change") })
+	c := NewCommands(t.Context(), func() string { return dir }, func() { t.Error("the end of the server is reported as a change") })
 	if got, err := c.Read(command, 10*time.Millisecond); string(got) != "k3y" || err != nil {
 		t.Fatalf("got %q %v", got, err)
 	}
@@ -183,7 +183,7 @@ func TestCloseEndsACommandThatRuns(t *testing.T) {
 func TestALoadMayLengthenTheTimeOfACommand(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	c := NewCommands(func() string { return dir }, func() {})
+	c := NewCommands(t.Context(), func() string { return dir }, func() {})
 	defer c.Close()
 	command := []string{"sh", "-c", "echo run >>runs"}
 	for _, ttl := range []time.Duration{50 * time.Millisecond, time.Hour} {

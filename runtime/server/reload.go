@@ -74,8 +74,7 @@ func (r *Reloader) loadSnapshot(ctx context.Context, files *source.Snapshot) run
 	if r.Repository != nil {
 		from.Commit = git.CommitOf(from.Dir)
 	}
-	r.Host.LoadRevision(ctx, from)
-	report := r.Host.Status().Last
+	report := r.Host.LoadRevision(ctx, from)
 	r.held = nil
 	if report.Held {
 		r.held = files

@@ -49,11 +49,10 @@ func (r *Reloader) loadFetched(ctx context.Context, dir, commit string, err erro
 
 // refuse records that the last fetch has brought nothing to load.
 func (r *Reloader) refuse() runtime.Report {
-	r.Host.Refuse(runtime.Report{Commit: r.commit, Diagnostics: hcl.Diagnostics{{
+	return r.Host.Refuse(runtime.Report{Commit: r.commit, Diagnostics: hcl.Diagnostics{{
 		Summary: "Revision not served",
 		Detail:  capitalize(r.problem) + ".",
 	}}})
-	return r.Host.Status().Last
 }
 
 // poll fetches the repository. It loads and logs nothing when that has the result of the last time, and when ctx ends.

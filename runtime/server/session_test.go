@@ -29,7 +29,7 @@ func startSessionProcess(t *testing.T, dir, stateFile string) *sessionProcess {
 	if err != nil {
 		t.Fatal(err)
 	}
-	state := NewState(stateFile, dir)
+	state := NewState(t.Context(), stateFile, dir)
 	host := runtime.NewHost(t.Context(), runtime.HostOptions{Build: runtime.Build{Set: all.Set(), Dir: dir, State: state}})
 	log := logging.New(io.Discard, logging.Text, slog.LevelInfo)
 	r := &Reloader{Folder: folder, Host: host, Log: slog.New(slog.DiscardHandler), Loading: notLoading, Loaded: func(runtime.Report) {}}
@@ -98,7 +98,7 @@ func TestSessionGoesOnAfterARestart(t *testing.T) {
 
 func TestProcessWithAFileListensToNoOther(t *testing.T) {
 	dir := writeTool(t, "")
-	state := NewState(filepath.Join(t.TempDir(), "state.db"), dir)
+	state := NewState(t.Context(), filepath.Join(t.TempDir(), "state.db"), dir)
 	defer state.Close()
 	if sessions, err := state.Sessions(t.Context(), slog.New(slog.DiscardHandler)); sessions.Courier != nil || err != nil {
 		t.Errorf("%v, %v", sessions.Courier, err)
@@ -146,7 +146,7 @@ func TestServerWithoutSessionsGivesOutNoID(t *testing.T) {
 
 func TestServerDoesNotStartWithADeclaredStateThatCannotBeUsed(t *testing.T) {
 	dir := writeTool(t, "")
-	_, err := NewState(filepath.Join(dir, "tools.hcl"), dir).Sessions(t.Context(), slog.New(slog.DiscardHandler))
+	_, err := NewState(t.Context(), filepath.Join(dir, "tools.hcl"), dir).Sessions(t.Context(), slog.New(slog.DiscardHandler))
 	if err == nil || !strings.Contains(err.Error(), "cannot be used: it is not a database, or it is damaged. Choose another one with --state FILE") {
 		t.Errorf("got %v", err)
 	}

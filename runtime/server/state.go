@@ -19,8 +19,8 @@ import (
 // NewState returns the state of a server of the directory dir, opened when it is first needed. The
 // state block says where it is; --state replaces the file; without either it is in the default
 // file.
-func NewState(file, dir string) *runtime.State {
-	return runtime.NewDeclaredState(func(ctx context.Context, block *hcl.State) (state.Store, error) {
+func NewState(ctx context.Context, file, dir string) *runtime.State {
+	return runtime.NewDeclaredState(ctx, func(ctx context.Context, block *hcl.State) (state.Store, error) {
 		return OpenState(ctx, file, dir, block)
 	}, func(block *hcl.State) bool {
 		path, err := StatePath(file, dir, block)

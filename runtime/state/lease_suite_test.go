@@ -12,7 +12,7 @@ import (
 // worker returns a process that works with a store, and a lease on records of kind "k".
 func worker(t *testing.T, s state.Store) (*state.Process, *state.Lease) {
 	t.Helper()
-	p := state.NewProcess(func(context.Context) (state.Store, error) { return s, nil })
+	p := state.NewProcess(t.Context(), func(context.Context) (state.Store, error) { return s, nil })
 	t.Cleanup(p.Close)
 	return p, &state.Lease{Process: p, Kind: "k", TTL: 20 * time.Millisecond}
 }

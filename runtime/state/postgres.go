@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"hatchel/internal/operator"
+	"hatchel/internal/service"
 	"hatchel/runtime/postgres"
 )
 
@@ -31,7 +32,7 @@ type Postgres struct {
 	outbox   outbox
 	listener listener
 	acks     acks
-	sweeping sync.WaitGroup
+	running  *service.Group // what listens, and what sweeps
 	recordStore
 
 	mu       sync.Mutex
@@ -68,8 +69,8 @@ func OpenPostgresThrough(ctx context.Context, address, listen string) (*Postgres
 	if err != nil {
 		return nil, postgres.ErrMalformedAddress
 	}
-	p := &Postgres{pool: pool, direct: direct, name: rand.Text()}
-	p.outbox.init(p.name)
+	p := &Postgres{pool: pool, direct: direct, name: rand.Text(), running: service.NewGroup(ctx)}
+	p.outbox.writer.name, p.outbox.sender = p.name, service.NewGroup(ctx)
 	p.listener.reader.senders = map[string]*envelopeSender{}
 	p.statements, p.db, p.reservesAhead = postgresStatements, p, true
 	p.SetQuota(defaultQuotaBytes)
@@ -150,9 +151,8 @@ func CheckPostgres(ctx context.Context, address, listen string) error {
 
 // Close implements Store. It sends the news that are left if the database answers within a second.
 func (p *Postgres) Close() error {
-	p.outbox.close()
-	p.sweeping.Wait()
-	p.listener.close()
+	p.outbox.sender.Drain(closeTimeout) // what is left
+	p.running.Close()
 	p.pool.Close()
 	return nil
 }
@@ -219,14 +219,14 @@ func (p *Postgres) run(ctx context.Context, _ access, do func(context.Context, s
 		return postgres.DescribeError(ctx, err)
 	}
 	if p.sweepDue() {
-		p.sweeping.Go(p.sweepOnce)
+		p.running.Go(p.sweepOnce)
 	}
 	return nil
 }
 
 // sweepOnce sweeps while calls go on.
-func (p *Postgres) sweepOnce() {
-	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
+func (p *Postgres) sweepOnce(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	if more, _ := p.sweep(ctx); more {
 		p.sweepSoon()

@@ -39,7 +39,6 @@ type listener struct {
 	mu          sync.Mutex
 	subscribers []*subscriber      // guarded by mu
 	reconnect   context.CancelFunc // ends the connection; nil while there is no subscriber; guarded by mu
-	running     sync.WaitGroup     // the goroutine that listens
 
 	processes atomic.Int64              // that hear
 	trusted   atomic.Pointer[time.Time] // after which processes without a lock are gone; nil before it has listened
@@ -82,7 +81,7 @@ func (p *Postgres) subscribe(s *subscriber) {
 		l.reconnect()
 	} else {
 		l.reconnect = func() {}
-		l.running.Go(p.keepListening)
+		p.running.Go(p.keepListening)
 	}
 	l.mu.Unlock()
 	for s.ctx.Err() == nil {
@@ -144,16 +143,6 @@ func (p *Postgres) orReconnect(err error) {
 	}
 }
 
-// close ends what is left.
-func (l *listener) close() {
-	l.mu.Lock()
-	if l.subscribers = nil; l.reconnect != nil {
-		l.reconnect()
-	}
-	l.mu.Unlock()
-	l.running.Wait()
-}
-
 // each queues a call for every subscriber; none if callOf returns nil. Hearing reports whether one of them hears news.
 func (l *listener) each(callOf func(*subscriber) func()) (hearing bool) {
 	l.mu.Lock()
@@ -197,13 +186,13 @@ func (l *listener) report(err error) {
 }
 
 // keepListening listens while there are subscribers.
-func (p *Postgres) keepListening() {
+func (p *Postgres) keepListening(running context.Context) {
 	failures := 0 // in a row, to make a connection and to keep it
 	for l := &p.listener; ; {
-		ctx, cancel := context.WithCancel(context.Background())
+		ctx, cancel := context.WithCancel(running)
 		l.mu.Lock()
 		l.reconnect = cancel
-		if len(l.subscribers) == 0 {
+		if len(l.subscribers) == 0 || ctx.Err() != nil {
 			l.reconnect = nil
 			l.mu.Unlock()
 			cancel()

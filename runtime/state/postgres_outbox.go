@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hatchel/internal/backoff"
+	"hatchel/internal/service"
 )
 
 const (
@@ -17,15 +18,12 @@ const (
 // outbox is the items that this process sends. While one transaction is under way the next items gather, so that the
 // transactions become larger when there is more to send, without a timer.
 type outbox struct {
-	ctx     context.Context // of all transactions
-	cancel  context.CancelFunc
-	sender  sync.WaitGroup // the goroutine that sends, while there are items
+	sender  *service.Group // the goroutine that sends, while there are items
 	writer  envelopeWriter // belongs to that goroutine
 	mu      sync.Mutex
 	waiting []outgoing // guarded by mu
 	sending bool       // guarded by mu
 	missed  bool       // there was no room for a change; guarded by mu
-	closed  bool       // guarded by mu
 }
 
 // outgoing is an item with its receiver; empty for all.
@@ -35,27 +33,21 @@ type outgoing struct {
 	sent chan struct{} // closed when the item was sent; may be nil
 }
 
-// init prepares the outbox of a process.
-func (o *outbox) init(name string) {
-	o.writer.name = name
-	o.ctx, o.cancel = context.WithCancel(context.Background())
-}
-
 // post has an item sent. It reports false when there is no room, as after a long time without the database; then
 // watchers hear that any record may have changed.
 func (p *Postgres) post(i outgoing) bool {
 	o := &p.outbox
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if len(o.waiting) >= maxOutboxItems || o.closed {
+	hasRoom := len(o.waiting) < maxOutboxItems
+	if hasRoom && !o.sending {
+		o.sending = o.sender.Go(p.sendItems)
+	}
+	if !hasRoom || !o.sending {
 		o.missed = o.missed || i.kind == changeItem
 		return false
 	}
 	o.waiting = append(o.waiting, i)
-	if !o.sending {
-		o.sending = true
-		o.sender.Go(p.sendItems)
-	}
 	return true
 }
 
@@ -76,10 +68,10 @@ func (o *outbox) take() (batch []outgoing) {
 }
 
 // sendItems sends all items. It tries again while the database is unavailable.
-func (p *Postgres) sendItems() {
+func (p *Postgres) sendItems(ctx context.Context) {
 	for batch := p.outbox.take(); len(batch) > 0; batch = p.outbox.take() {
-		for range databaseBackoff.Attempts(p.outbox.ctx) {
-			if p.sendBatch(p.outbox.ctx, batch) == nil {
+		for range databaseBackoff.Attempts(ctx) {
+			if p.sendBatch(ctx, batch) == nil {
 				closeSent(batch)
 				break
 			}
@@ -130,17 +122,6 @@ func (p *Postgres) sendBatch(ctx context.Context, batch []outgoing) error {
 		_, err := p.pool.Exec(ctx, notify, channels, payloads)
 		return err
 	})
-}
-
-// close sends what is left, if the database answers soon.
-func (o *outbox) close() {
-	o.mu.Lock()
-	o.closed = true
-	o.mu.Unlock()
-	timeout := time.AfterFunc(closeTimeout, o.cancel)
-	o.sender.Wait()
-	timeout.Stop()
-	o.cancel()
 }
 
 // databaseBackoff is how often the database is tried again, by many processes at once.

@@ -10,6 +10,7 @@ import (
 
 	"hatchel/internal/backoff"
 	"hatchel/internal/ctxtime"
+	"hatchel/internal/service"
 )
 
 const (
@@ -23,25 +24,22 @@ const (
 // the store every 2 seconds, once for all of its leases. The records of a process that has not done
 // so for OwnerTTL are orphaned. Its methods may be called concurrently.
 type Process struct {
-	name       string
-	open       func(context.Context) (Store, error)
-	ctx        context.Context // of background work
-	cancel     context.CancelFunc
-	background sync.WaitGroup
+	*service.Group // the heartbeat and all background work
+
+	name string
+	open func(context.Context) (Store, error)
 
 	mu          sync.Mutex
 	held        int          // records and retries that keep the heartbeat on; guarded by mu
 	beating     bool         // the heartbeat goroutine was started; guarded by mu
 	heartbeatAt time.Time    // of the last heartbeat; guarded by mu
-	closed      bool         // guarded by mu
 	log         *slog.Logger // nil discards; guarded by mu
 }
 
 // NewProcess returns a process with a name of its own. It calls open whenever it needs the store,
-// which stays the property of the caller and must be closed after the Process.
-func NewProcess(open func(context.Context) (Store, error)) *Process {
-	ctx, cancel := context.WithCancel(context.Background())
-	return &Process{name: rand.Text(), open: open, ctx: ctx, cancel: cancel}
+// which stays the property of the caller and must be closed after the Process. Background work has the values of ctx.
+func NewProcess(ctx context.Context, open func(context.Context) (Store, error)) *Process {
+	return &Process{Group: service.NewGroup(ctx), name: rand.Text(), open: open}
 }
 
 // SetLog sets where failures of background work are logged; before, they are not.
@@ -71,7 +69,7 @@ func (f *Failures) Record(err error) {
 		log.Warn("notification ignored", "error", err)
 		return
 	}
-	if failing := err != nil; failing == f.failing || log == nil || f.process.ctx.Err() != nil {
+	if failing := err != nil; failing == f.failing || log == nil || f.process.Context().Err() != nil {
 		return
 	}
 	f.failing = err != nil
@@ -87,18 +85,6 @@ func (p *Process) Name() string { return p.name }
 
 // Store returns the store that the process works with, and opens it when it is not open.
 func (p *Process) Store(ctx context.Context) (Store, error) { return p.open(ctx) }
-
-// Go runs do on a goroutine of its own, with a context that Close cancels. It reports false, and
-// runs nothing, when the Process is closed.
-func (p *Process) Go(do func(context.Context)) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.closed {
-		return false
-	}
-	p.background.Go(func() { do(p.ctx) })
-	return true
-}
 
 // RetryLater is Retry in the background, for timeout at most; the first call is made after a second.
 // The heartbeat stays on meanwhile. It calls failed with the last error of do, if there is one. It
@@ -121,23 +107,13 @@ func (p *Process) RetryLater(timeout time.Duration, do func(context.Context) err
 	return started
 }
 
-// Close ends the heartbeat and all background work, and waits for both.
-func (p *Process) Close() {
-	p.mu.Lock()
-	p.closed = true
-	p.mu.Unlock()
-	p.cancel()
-	p.background.Wait()
-}
-
 // retain keeps the heartbeat on until release is called.
 func (p *Process) retain() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.held++
-	if !p.beating && !p.closed {
-		p.beating = true
-		p.background.Go(p.beat)
+	if !p.beating {
+		p.beating = p.Go(p.beat)
 	}
 }
 
@@ -149,16 +125,16 @@ func (p *Process) release() {
 
 // beat sends heartbeats while the process holds anything. A failed heartbeat is made up for by the
 // next one.
-func (p *Process) beat() {
-	for ctxtime.Sleep(p.ctx, heartbeatInterval) == nil {
+func (p *Process) beat(ctx context.Context) {
+	for ctxtime.Sleep(ctx, heartbeatInterval) == nil {
 		p.mu.Lock()
 		holding := p.held > 0
 		p.mu.Unlock()
 		if !holding {
 			continue
 		}
-		if store, err := p.open(p.ctx); err == nil {
-			p.heartbeat(p.ctx, store)
+		if store, err := p.open(ctx); err == nil {
+			p.heartbeat(ctx, store)
 		}
 	}
 }

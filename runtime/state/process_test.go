@@ -160,7 +160,7 @@ func TestRepeatedFailureIsLoggedOnce(t *testing.T) {
 		var works atomic.Bool
 		s := openFile(t, "")
 		defer s.Close()
-		p := state.NewProcess(func(context.Context) (state.Store, error) {
+		p := state.NewProcess(t.Context(), func(context.Context) (state.Store, error) {
 			if !works.Load() {
 				return nil, errors.New("there is no disk")
 			}

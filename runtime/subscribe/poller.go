@@ -37,7 +37,7 @@ func newPoller(r *Registry, s *subscription, resource *call.Resource) *poller {
 	if !p.versioned && p.refresh == 0 {
 		return nil
 	}
-	p.ctx, p.cancel = context.WithCancel(r.ctx)
+	p.ctx, p.cancel = context.WithCancel(r.Context())
 	return p
 }
 

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"sync"
 
+	"hatchel/internal/service"
 	"hatchel/runtime/call"
 	"hatchel/runtime/mcp"
 )
@@ -27,12 +28,9 @@ type Server interface {
 // Registry holds the subscriptions of all clients. Its methods may be called concurrently.
 type Registry struct {
 	server  Server
-	ctx     context.Context // of the pollers
-	cancel  context.CancelFunc
-	running sync.WaitGroup // pollers
+	pollers *service.Group
 
 	mu         sync.Mutex
-	closed     bool                     // guarded by mu
 	byURI      map[string]*subscription // guarded by mu
 	lastCaller *mcp.Caller              // who subscribed last, and most often subscribes next; guarded by mu
 }
@@ -52,13 +50,11 @@ const maxResources = 10000
 
 // New returns a Registry whose pollers run until Close.
 func New(ctx context.Context, server Server) *Registry {
-	r := &Registry{server: server, byURI: map[string]*subscription{}}
-	r.ctx, r.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	return r
+	return &Registry{server: server, pollers: service.NewGroup(ctx), byURI: map[string]*subscription{}}
 }
 
 // Context ends with Close.
-func (r *Registry) Context() context.Context { return r.ctx }
+func (r *Registry) Context() context.Context { return r.pollers.Context() }
 
 // Subscribe adds one subscription. When it returns, no later change of the document is missed.
 func (r *Registry) Subscribe(ctx context.Context, caller *mcp.Caller, uri string) error {
@@ -86,7 +82,7 @@ func (r *Registry) add(caller *mcp.Caller, uri string, resource *call.Resource) 
 	defer r.mu.Unlock()
 	s := r.byURI[uri]
 	switch {
-	case r.closed:
+	case r.Context().Err() != nil:
 		return nil, mcp.ErrClosing
 	case s == nil && len(r.byURI) >= maxResources:
 		const text = "There are too many subscriptions to resources. Try again later"
@@ -121,12 +117,13 @@ func (r *Registry) Unsubscribe(toolset, uri string) {
 // startPolling polls a document if that can tell of changes. When the document has changed already,
 // it notifies after the first poll, so that no change after that is missed.
 func (r *Registry) startPolling(s *subscription, resource *call.Resource, changed bool) {
-	if resource != nil && !r.closed {
-		s.poller = newPoller(r, s, resource)
+	var poller *poller
+	if resource != nil {
+		poller = newPoller(r, s, resource)
 	}
 	switch {
-	case s.poller != nil:
-		r.running.Go(func() { s.poller.run(changed) })
+	case poller != nil && r.pollers.Go(func(context.Context) { poller.run(changed) }):
+		s.poller = poller
 	case changed:
 		r.server.NotifyUpdated(s.uri)
 	}
@@ -154,13 +151,7 @@ func (r *Registry) OnReload(changed func(uri string, toolsets map[string]int) (*
 }
 
 // Close ends all polling, and waits until it has ended.
-func (r *Registry) Close() {
-	r.mu.Lock()
-	r.closed = true
-	r.mu.Unlock()
-	r.cancel()
-	r.running.Wait()
-}
+func (r *Registry) Close() { r.pollers.Close() }
 
 var errResourceGone = errors.New("there is no resource at this URI any more")
 

@@ -20,6 +20,8 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	oteltrace "go.opentelemetry.io/otel/trace"
+
+	"hatchel/internal/service"
 )
 
 const (
@@ -60,10 +62,9 @@ type Exporter struct {
 	sending int                     // how many spans the request under way has; guarded by mu
 	closed  bool                    // no more spans are taken; guarded by mu
 
-	full    chan struct{}      // receives when a full batch waits
-	closing chan struct{}      // closed by Close
-	abandon context.CancelFunc // ends the request that is under way
-	ended   chan struct{}      // closed when no more is sent
+	full    chan struct{}  // receives when a full batch waits
+	closing chan struct{}  // closed by Close
+	sender  *service.Group // its context is that of requests
 
 	logged struct { // used by the goroutine that sends
 		at      time.Time
@@ -94,7 +95,7 @@ func Open(ctx context.Context, o ExporterOptions) (*Exporter, error) {
 		return nil, errors.New("OTEL_RESOURCE_ATTRIBUTES is not a list of NAME=value")
 	}
 	e := &Exporter{ctx: ctx, client: client, log: o.Log, dropped: o.Dropped,
-		full: make(chan struct{}, 1), closing: make(chan struct{}), ended: make(chan struct{})}
+		full: make(chan struct{}, 1), closing: make(chan struct{}), sender: service.NewGroup(ctx)}
 	e.logged.dropped = o.Dropped.Load()
 	limits := sdktrace.NewSpanLimits()
 	if limits.AttributeValueLengthLimit < 0 {
@@ -103,9 +104,7 @@ func Open(ctx context.Context, o ExporterOptions) (*Exporter, error) {
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.AlwaysSample()),
 		sdktrace.WithResource(described), sdktrace.WithRawSpanLimits(limits))
 	e.tracer = provider.Tracer("hatchel", oteltrace.WithInstrumentationVersion(o.Version))
-	sendCtx, abandon := context.WithCancel(ctx)
-	e.abandon = abandon
-	go e.run(sendCtx, interval)
+	e.sender.Go(func(ctx context.Context) { e.run(ctx, interval) })
 	return e, nil
 }
 
@@ -139,15 +138,10 @@ func (e *Exporter) Close() error {
 	}
 	e.mu.Unlock()
 	defer e.client.Shutdown(e.ctx)
-	defer e.abandon()
-	select {
-	case <-e.ended:
-		return nil
-	case <-time.After(maxFlush):
-		e.abandon()
-		<-e.ended
+	if !e.sender.Drain(maxFlush) {
 		return errors.New("not all traces were sent to the collector before the time for that was over")
 	}
+	return nil
 }
 
 // add takes an ended span. Unlike the processor of the SDK it wakes the goroutine that sends for a full batch and not
@@ -170,7 +164,6 @@ func (e *Exporter) add(s sdktrace.ReadOnlySpan) {
 
 // run sends a full batch at once, what else waits after each interval, and all that is left when e is closed.
 func (e *Exporter) run(ctx context.Context, interval time.Duration) {
-	defer close(e.ended)
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
 	for {

@@ -8,7 +8,7 @@ import (
 
 // TestWhatAnOutboxKnowsOfWebhooksIsBounded configures many webhooks one after the other, and resolves many events.
 func TestWhatAnOutboxKnowsOfWebhooksIsBounded(t *testing.T) {
-	o := New(nil)
+	o := New(t.Context(), nil)
 	for i := range 1000 {
 		name := fmt.Sprintf("hook%d", i)
 		o.Configure(Config{Hooks: map[string]Endpoint{name: {Name: name}}, Log: slog.New(slog.DiscardHandler)})

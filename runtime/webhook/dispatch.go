@@ -92,7 +92,7 @@ func (o *Outbox) start(ctx context.Context, r *state.Record, h Endpoint, s Confi
 	}
 	now := time.Now()
 	if e := o.stateOf(h.Name); e.lastFailure() != "" && now.After(time.UnixMilli(d.Until)) {
-		o.recordOutcome(d, h, s, &failure{message: e.lastError})
+		o.recordOutcome(ctx, d, h, s, &failure{message: e.lastError})
 		return now
 	}
 	claimedUntil := now.Add(h.Timeout + claimMargin)
@@ -139,10 +139,10 @@ func retryAt(err error) time.Time {
 // deliver sends a claimed delivery in the background.
 func (o *Outbox) deliver(d *delivery, h Endpoint, s Config) {
 	o.addSending(h.Name, 1)
-	o.delivering.Go(func() {
-		failed := o.send(o.sendCtx, d, h, s.Agent)
+	o.delivering.Go(func(ctx context.Context) {
+		failed := o.send(ctx, d, h, s.Agent)
 		o.recordAttempt(h.Name, failed, time.Now())
-		o.recordOutcome(d, h, s, failed)
+		o.recordOutcome(ctx, d, h, s, failed)
 		o.addSending(h.Name, -1)
 		o.Wake()
 	})
@@ -159,7 +159,9 @@ func (o *Outbox) addSending(hook string, n int) {
 }
 
 // recordOutcome stores and logs the outcome of an attempt; failed is nil after a success.
-func (o *Outbox) recordOutcome(d *delivery, h Endpoint, s Config, failed *failure) {
+func (o *Outbox) recordOutcome(
+	ctx context.Context, d *delivery, h Endpoint, s Config, failed *failure,
+) {
 	now := time.Now()
 	attrs := []slog.Attr{
 		slog.String("webhook", h.Name), slog.String("to", h.Origin),
@@ -170,32 +172,32 @@ func (o *Outbox) recordOutcome(d *delivery, h Endpoint, s Config, failed *failur
 	}
 	switch due, retry := d.nextAttempt(now, cmp.Or(failed, &failure{}).retryAfter); {
 	case failed == nil:
-		s.Log.LogAttrs(o.ctx, slog.LevelDebug, "webhook event delivered", attrs...)
+		s.Log.LogAttrs(ctx, slog.LevelDebug, "webhook event delivered", attrs...)
 		d.end()
 	case failed.stopped:
 		d.Attempts--
 		d.record.Due = now
 	case failed.permanent, !retry:
-		s.Log.LogAttrs(o.ctx, slog.LevelError, "webhook delivery failed permanently", attrs...)
+		s.Log.LogAttrs(ctx, slog.LevelError, "webhook delivery failed permanently", attrs...)
 		d.end()
 	default:
 		level := slog.LevelDebug
 		if d.Attempts == 1 {
 			level = slog.LevelWarn
 		}
-		s.Log.LogAttrs(o.ctx, level, "webhook delivery failed", append(attrs, slog.Time("next", due))...)
+		s.Log.LogAttrs(ctx, level, "webhook delivery failed", append(attrs, slog.Time("next", due))...)
 		d.record.Due, d.Error = due, failed.message
 	}
 	// After the claim has run out the delivery may be another process's.
-	ctx, cancel := context.WithDeadline(o.sendCtx, now.Add(claimMargin))
+	storing, cancel := context.WithDeadline(ctx, now.Add(claimMargin))
 	defer cancel()
-	err := state.Retry(ctx, func(context.Context) error {
-		_, err := o.replace(o.ctx, d)
+	err := state.Retry(storing, func(context.Context) error {
+		_, err := o.replace(context.WithoutCancel(ctx), d)
 		return err
 	})
 	if err != nil {
 		const message = "webhook delivery outcome not stored, the event will be sent again"
-		s.Log.LogAttrs(o.ctx, slog.LevelWarn, message, attrs...)
+		s.Log.LogAttrs(ctx, slog.LevelWarn, message, attrs...)
 	}
 }
 

@@ -115,7 +115,7 @@ func TestFailedHandshakeIsNamed(t *testing.T) {
 			defer server.Close()
 			h := hook("ops")
 			h.URL = server.URL + "/hooks?token=hunter22"
-			failed := New(nil).send(t.Context(), &delivery{ID: "task-1", Body: []byte("{}")}, h, "hatchel/test")
+			failed := New(t.Context(), nil).send(t.Context(), &delivery{ID: "task-1", Body: []byte("{}")}, h, "hatchel/test")
 			if failed == nil || failed.message != test.message {
 				t.Errorf("%+v", failed)
 			}
@@ -130,7 +130,7 @@ func TestFailedHandshakeIsNamed(t *testing.T) {
 		go http.Serve(listener, http.NotFoundHandler())
 		h := hook("ops")
 		h.URL = "https://" + listener.Addr().String()
-		failed := New(nil).send(t.Context(), &delivery{ID: "task-1", Body: []byte("{}")}, h, "hatchel/test")
+		failed := New(t.Context(), nil).send(t.Context(), &delivery{ID: "task-1", Body: []byte("{}")}, h, "hatchel/test")
 		if failed == nil || failed.message != "the TLS handshake with the receiver failed" {
 			t.Errorf("%+v", failed)
 		}

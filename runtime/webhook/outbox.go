@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-resty/resty/v2"
 
+	"hatchel/internal/service"
 	"hatchel/runtime/state"
 )
 
@@ -51,21 +52,18 @@ type Outbox struct {
 	mu        sync.Mutex
 	service   Config                    // guarded by mu
 	store     state.Records             // nil before Open; guarded by mu
-	ctx       context.Context           // of the goroutines; guarded by mu
-	stop      context.CancelFunc        // ends the dispatcher; nil before it was started; guarded by mu
-	closed    bool                      // guarded by mu
+	started   bool                      // the dispatcher was started; guarded by mu
 	endpoints map[string]*endpointState // by webhook; guarded by mu
 
-	dispatching sync.WaitGroup
-	delivering  sync.WaitGroup
-	sendCtx     context.Context // of requests; it ends when they must stop
-	abort       context.CancelFunc
+	dispatching *service.Group
+	delivering  *service.Group // its context is that of requests, and ends when they must stop
 }
 
-// New returns an Outbox that delivers nothing yet.
-func New(resolve Resolver) *Outbox {
+// New returns an Outbox that delivers nothing yet. What it will do in the background has the values of ctx.
+func New(ctx context.Context, resolve Resolver) *Outbox {
 	return &Outbox{
 		resolve: resolve, client: newClient(), wake: make(chan struct{}, 1), endpoints: map[string]*endpointState{},
+		dispatching: service.NewGroup(ctx), delivering: service.NewGroup(ctx),
 	}
 }
 
@@ -95,25 +93,20 @@ func (o *Outbox) Endpoint(name string) (Endpoint, bool) {
 
 // Open sets the store and starts to deliver what is pending there. Only the first call has an
 // effect.
-func (o *Outbox) Open(ctx context.Context, store state.Records) {
+func (o *Outbox) Open(store state.Records) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.store != nil || o.closed {
-		return
+	if o.store == nil {
+		o.store = store
+		o.startDispatcher()
 	}
-	o.store, o.ctx = store, context.WithoutCancel(ctx)
-	o.startDispatcher()
 }
 
 // startDispatcher starts the dispatcher once there are a store and a webhook. The caller holds mu.
 func (o *Outbox) startDispatcher() {
-	if o.store == nil || o.stop != nil || o.closed || len(o.service.Hooks) == 0 {
-		return
+	if o.store != nil && !o.started && len(o.service.Hooks) > 0 {
+		o.started = o.dispatching.Go(o.dispatch)
 	}
-	var ctx context.Context
-	ctx, o.stop = context.WithCancel(o.ctx)
-	o.sendCtx, o.abort = context.WithCancel(o.ctx)
-	o.dispatching.Go(func() { o.dispatch(ctx) })
 }
 
 // Wake makes the dispatcher look for due deliveries: this or another process has added some.
@@ -179,17 +172,6 @@ const closeGrace = 3 * time.Second
 // Close ends delivery and waits up to 3 seconds for requests in flight. Whatever is not delivered
 // then stays in the store.
 func (o *Outbox) Close() {
-	o.mu.Lock()
-	o.closed = true
-	stop := o.stop
-	o.mu.Unlock()
-	if stop == nil {
-		return
-	}
-	stop()
-	o.dispatching.Wait()
-	timer := time.AfterFunc(closeGrace, o.abort)
-	o.delivering.Wait()
-	timer.Stop()
-	o.abort()
+	o.dispatching.Close()
+	o.delivering.Drain(closeGrace)
 }

@@ -15,7 +15,7 @@ func TestUntrustedCertificateIsRejected(t *testing.T) {
 	defer server.Close()
 	h := hook("ops")
 	h.URL = server.URL
-	o := New(nil)
+	o := New(t.Context(), nil)
 	if why := CheckConnection(t.Context(), h); why != "the certificate of the receiver is not trusted here" {
 		t.Errorf("Reach returns %q", why)
 	}

@@ -134,13 +134,13 @@ func inMemory(t *testing.T) *state.SQLite {
 // connected returns an outbox whose webhooks lead to receivers by their host names.
 func connected(t *testing.T, store state.Records, to map[string]*receiver, hooks ...Endpoint) *Outbox {
 	t.Helper()
-	o := New(func(context.Context, string) (*Event, bool, error) { return nil, true, nil })
+	o := New(t.Context(), func(context.Context, string) (*Event, bool, error) { return nil, true, nil })
 	o.client.GetClient().Transport.(*http.Transport).DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 		host, _, _ := net.SplitHostPort(address)
 		return to[strings.TrimSuffix(host, ".example")].dial(ctx, network, address)
 	}
 	o.Configure(serviceOf(slog.New(slog.DiscardHandler), hooks...))
-	o.Open(t.Context(), store)
+	o.Open(store)
 	t.Cleanup(func() {
 		o.Close()
 		o.client.GetClient().CloseIdleConnections()
