@@ -62,7 +62,8 @@ type Waiters struct {
 func NewWaiters() *Waiters {
 	stopped := make(chan struct{})
 	return &Waiters{
-		Stop: sync.OnceFunc(func() { close(stopped) }), stopped: stopped, count: map[string]int{}, reloaded: make(chan struct{}),
+		Stop: sync.OnceFunc(func() { close(stopped) }), stopped: stopped, count: map[string]int{},
+		reloaded: make(chan struct{}),
 	}
 }
 
