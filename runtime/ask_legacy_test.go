@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/mcp/legacy"
 )
 
 // legacyClient is a client of an earlier revision on a pair of streams. The test writes its answers.
@@ -27,7 +28,7 @@ func connectLegacyClient(t *testing.T, h *Host, capabilities string) *legacyClie
 	out, toClient := io.Pipe()
 	c := &legacyClient{t, in, make(chan map[string]any, 100)}
 	go func() {
-		mcp.New(h, mcp.Options{}).For("").Serve(t.Context(), fromClient, toClient)
+		mcp.New(h, mcp.Options{Legacy: legacy.New(legacy.Options{})}).For("").Serve(t.Context(), fromClient, toClient)
 		toClient.Close()
 	}()
 	go func() {

@@ -12,14 +12,15 @@ import (
 
 	"hatchel/runtime/digest"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/mcp/legacy"
 	"hatchel/runtime/state"
 )
 
 // Sessions keep the sessions of clients when a process ends. With the zero value, sessions end with it.
 type Sessions struct {
 	Key     []byte // of their ids
-	Store   mcp.SessionStore
-	Courier mcp.Courier // nil if no other process has the state
+	Store   legacy.Store
+	Courier legacy.Courier // nil if no other process has the state
 
 	state *State
 }
@@ -52,22 +53,41 @@ func (o *openState) key(ctx context.Context, use string) ([]byte, error) {
 	return hkdf.Key(sha256.New, secret, nil, use, 32)
 }
 
-// Listen calls heard with the news of other processes until the state is closed, in the background.
-func (s Sessions) Listen(heard func(from string, news []byte)) {
-	if c, ok := s.Courier.(sessionCourier); ok {
-		failures := s.state.process.LogFailures("listening to other processes")
-		s.state.process.Go(func(ctx context.Context) { c.Hear(ctx, heard, failures.Record) })
-	}
+// Receiver handles the messages of other processes.
+type Receiver interface {
+	// Receive handles a message. The context ends when no more messages are received.
+	Receive(ctx context.Context, from string, message []byte)
+
+	// AwaitReceived waits until all messages are handled.
+	AwaitReceived(ctx context.Context)
 }
 
-// sessionCourier implements mcp.Courier.
+// receiveTimeout is how long the messages that were received last are handled when the state is closed.
+const receiveTimeout = 10 * time.Second
+
+// Listen gives r the messages of other processes until the state is closed, in the background.
+func (s Sessions) Listen(r Receiver) {
+	c, ok := s.Courier.(sessionCourier)
+	if !ok {
+		return
+	}
+	failures := s.state.process.LogFailures("listening to other processes")
+	s.state.process.Go(func(ctx context.Context) {
+		c.Hear(ctx, func(from string, message []byte) { r.Receive(ctx, from, message) }, failures.Record)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), receiveTimeout)
+		defer cancel()
+		r.AwaitReceived(ctx)
+	})
+}
+
+// sessionCourier implements legacy.Courier.
 type sessionCourier struct{ state.Courier }
 
-// Send implements mcp.Courier.
-func (c sessionCourier) Send(ctx context.Context, to string, news []byte) error {
-	err := c.Courier.Send(ctx, to, news)
+// Send implements legacy.Courier.
+func (c sessionCourier) Send(ctx context.Context, to string, message []byte) error {
+	err := c.Courier.Send(ctx, to, message)
 	if errors.Is(err, state.ErrGone) {
-		return mcp.ErrGone
+		return legacy.ErrNoReceiver
 	}
 	return sessionError(err)
 }
@@ -90,7 +110,7 @@ func (s *State) mayBeMissing() bool {
 	return s.config == nil && s.exists != nil && !s.exists(nil)
 }
 
-// sessionStore implements mcp.SessionStore.
+// sessionStore implements legacy.Store.
 type sessionStore struct{ records state.Records }
 
 const (
@@ -102,7 +122,7 @@ const (
 	maxSessionRecords = 10_000
 )
 
-// LoadSession implements mcp.SessionStore.
+// LoadSession implements legacy.Store.
 func (s sessionStore) LoadSession(ctx context.Context, name string) (body []byte, version int, err error) {
 	r, err := s.records.Record(ctx, kindSession, name)
 	if err != nil || r == nil {
@@ -111,7 +131,7 @@ func (s sessionStore) LoadSession(ctx context.Context, name string) (body []byte
 	return r.Body, r.Version, nil
 }
 
-// SaveSession implements mcp.SessionStore.
+// SaveSession implements legacy.Store.
 func (s sessionStore) SaveSession(
 	ctx context.Context, name, owner string, body []byte, version int, until time.Time,
 ) (saved bool, err error) {
@@ -130,7 +150,7 @@ func (s sessionStore) SaveSession(
 	return existing == nil && err == nil, sessionError(err)
 }
 
-// RemoveSession implements mcp.SessionStore.
+// RemoveSession implements legacy.Store.
 func (s sessionStore) RemoveSession(ctx context.Context, name string) error {
 	r, err := s.records.Record(ctx, kindSession, name)
 	if err == nil && r != nil {
@@ -145,7 +165,7 @@ func (s sessionStore) remove(ctx context.Context, r *state.Record) error {
 	return err
 }
 
-// SaveDeleted implements mcp.SessionStore. The latest record is the first one due.
+// SaveDeleted implements legacy.Store. The latest record is the first one due.
 func (s sessionStore) SaveDeleted(ctx context.Context, names []byte, until time.Time) error {
 	_, err := s.records.Add(ctx, &state.Record{
 		Kind: kindDeletedSession, Name: rand.Text(), Due: time.UnixMilli(math.MaxInt64/2 - time.Now().UnixMilli()),
@@ -154,7 +174,7 @@ func (s sessionStore) SaveDeleted(ctx context.Context, names []byte, until time.
 	return sessionError(err)
 }
 
-// LoadDeleted implements mcp.SessionStore.
+// LoadDeleted implements legacy.Store.
 func (s sessionStore) LoadDeleted(ctx context.Context, add func(names []byte) bool) error {
 	page := state.Query{Kind: kindDeletedSession, Limit: deletedPage}
 	for {
@@ -192,28 +212,28 @@ const (
 	maxSuspendedCalls = 1000 // of a session, that are looked through for a question
 )
 
-// LoadCall implements mcp.CallStore.
-func (s sessionStore) LoadCall(ctx context.Context, name string) (mcp.StoredCall, error) {
+// LoadCall implements legacy.CallStore.
+func (s sessionStore) LoadCall(ctx context.Context, name string) (legacy.StoredCall, error) {
 	r, err := s.records.Record(ctx, kindSuspended, name)
 	if err != nil || r == nil {
-		return mcp.StoredCall{}, sessionError(err)
+		return legacy.StoredCall{}, sessionError(err)
 	}
-	return mcp.StoredCall{Name: r.Name, Body: r.Body, Version: r.Version}, nil
+	return legacy.StoredCall{Name: r.Name, Body: r.Body, Version: r.Version}, nil
 }
 
-// ListCalls implements mcp.CallStore.
-func (s sessionStore) ListCalls(ctx context.Context, session string) (calls []mcp.StoredCall, err error) {
+// ListCalls implements legacy.CallStore.
+func (s sessionStore) ListCalls(ctx context.Context, session string) (calls []legacy.StoredCall, err error) {
 	query := state.Query{Kind: kindSuspended, Group: session, Limit: maxSuspendedCalls}
 	records, err := s.records.List(ctx, query)
 	for _, r := range records {
-		calls = append(calls, mcp.StoredCall{Name: r.Name, Body: r.Body, Version: r.Version})
+		calls = append(calls, legacy.StoredCall{Name: r.Name, Body: r.Body, Version: r.Version})
 	}
 	return calls, sessionError(err)
 }
 
-// SaveCall implements mcp.CallStore.
+// SaveCall implements legacy.CallStore.
 func (s sessionStore) SaveCall(
-	ctx context.Context, session string, call mcp.StoredCall, until time.Time,
+	ctx context.Context, session string, call legacy.StoredCall, until time.Time,
 ) (bool, error) {
 	r := &state.Record{
 		Kind: kindSuspended, Name: call.Name, Group: session, Version: call.Version, Due: time.Now(),
@@ -227,8 +247,8 @@ func (s sessionStore) SaveCall(
 	return existing == nil && err == nil, sessionError(err)
 }
 
-// RemoveCall implements mcp.CallStore.
-func (s sessionStore) RemoveCall(ctx context.Context, call mcp.StoredCall) (bool, error) {
+// RemoveCall implements legacy.CallStore.
+func (s sessionStore) RemoveCall(ctx context.Context, call legacy.StoredCall) (bool, error) {
 	removed, err := s.records.Remove(ctx, &state.Record{
 		Kind: kindSuspended, Name: call.Name, Version: call.Version, NoNotify: true,
 	})

@@ -23,6 +23,7 @@ import (
 	"hatchel/runtime"
 	"hatchel/runtime/console"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/mcp/legacy"
 	"hatchel/runtime/metrics"
 )
 
@@ -52,7 +53,7 @@ func newSite(t testing.TB, config string) *site {
 	})
 	t.Cleanup(s.host.Close)
 	s.load(config)
-	s.mcp = mcp.New(s.host, mcp.Options{})
+	s.mcp = mcp.New(s.host, mcp.Options{Legacy: legacy.New(legacy.Options{})})
 	s.console = console.New(console.Options{
 		Host: s.host, Server: s.mcp, Log: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})),
 		Remote:  func(r *http.Request) string { return r.RemoteAddr },

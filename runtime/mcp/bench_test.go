@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/mcp/legacy"
 )
 
 // constantHandler answers every call with the same text, so that benchmarks measure the protocol.
@@ -139,7 +140,7 @@ func minimalHandler(text string) http.Handler {
 func BenchmarkCall(b *testing.B) {
 	for _, size := range []int{20, 100 << 10} {
 		constant := newConstantHandler(1, size)
-		server := mcp.New(constant, mcp.Options{}).For("")
+		server := newServer(constant, mcp.Options{}).For("")
 		run := func(name string, s *benchRequest, h http.Handler) {
 			b.Run(fmt.Sprintf("%s/%d", name, size), func(b *testing.B) {
 				b.ReportAllocs()
@@ -159,7 +160,7 @@ func BenchmarkCall(b *testing.B) {
 
 // The session of each call is new to the process, because the one before has taken its place.
 func BenchmarkCallInANewSession(b *testing.B) {
-	server := mcp.New(newConstantHandler(1, 20), mcp.Options{Sessions: 1}).For("")
+	server := newServer(newConstantHandler(1, 20), withLegacy(legacy.Options{Sessions: 1})).For("")
 	sessions := []*benchRequest{legacyRequest(b, server, legacyCall), legacyRequest(b, server, legacyCall)}
 	b.ReportAllocs()
 	for n := 0; b.Loop(); n++ {
@@ -172,7 +173,7 @@ func BenchmarkCallInANewSession(b *testing.B) {
 }
 
 func BenchmarkListThousandTools(b *testing.B) {
-	server := mcp.New(newConstantHandler(1000, 1), mcp.Options{}).For("")
+	server := newServer(newConstantHandler(1000, 1), mcp.Options{}).For("")
 	s := modernRequest("tools/list", "", modernList)
 	b.ReportAllocs()
 	for b.Loop() {
@@ -182,7 +183,7 @@ func BenchmarkListThousandTools(b *testing.B) {
 }
 
 func BenchmarkStreamsCall(b *testing.B) {
-	server := mcp.New(newConstantHandler(1, 20), mcp.Options{})
+	server := newServer(newConstantHandler(1, 20), mcp.Options{})
 	in, client := io.Pipe()
 	replies := make(lineCounter, 64)
 	served := make(chan error, 1)

@@ -5,27 +5,27 @@ import (
 	"sync"
 )
 
-// buffer is reusable memory for one request or one reply.
-type buffer struct {
-	b      []byte
-	memory reservation // of the request
+// Buffer is reusable memory for one request or one reply.
+type Buffer struct {
+	B      []byte
+	memory Reservation // of the request
 }
 
 // maxReusedBuffer is the largest buffer that is reused, so that one large reply does not occupy
 // memory forever.
 const maxReusedBuffer = 1 << 20
 
-var buffers = sync.Pool{New: func() any { return &buffer{b: make([]byte, 0, uncounted)} }}
+var buffers = sync.Pool{New: func() any { return &Buffer{B: make([]byte, 0, uncounted)} }}
 
-// borrowBuffer returns an empty buffer. The caller must release it.
-func borrowBuffer() *buffer { return buffers.Get().(*buffer) }
+// BorrowBuffer returns an empty buffer. The caller must release it.
+func BorrowBuffer() *Buffer { return buffers.Get().(*Buffer) }
 
-func (b *buffer) release() {
-	b.memory.release()
-	if cap(b.b) > maxReusedBuffer {
+func (b *Buffer) Release() {
+	b.memory.Release()
+	if cap(b.B) > maxReusedBuffer {
 		return
 	}
-	b.b = b.b[:0]
+	b.B = b.B[:0]
 	buffers.Put(b)
 }
 

@@ -24,7 +24,7 @@ type Caller struct {
 	Header       http.Header // of the HTTP request; nil on a pair of streams
 	Operates     bool        // whoever calls has started the server, and reads what the author of a tool can change
 
-	logLevel int // the index in levelNames of the least severe level that a modern caller is sent; 0 for none
+	logLevel int // the index in LogLevels of the least severe level that a modern caller is sent; 0 for none
 }
 
 // Owner returns what sessions, tasks and states are bound to: [Identity.Owner], or Subject if there
@@ -122,8 +122,8 @@ func (i *Identity) Owner() string {
 	return i.Key + "\n" + i.Subject // no Key has a line break
 }
 
-// sameOwner reports whether Owner is the same for i and j, either of which may be nil.
-func (i *Identity) sameOwner(j *Identity) bool {
+// SameOwner reports whether Owner is the same for i and j, either of which may be nil.
+func (i *Identity) SameOwner(j *Identity) bool {
 	if i == nil || j == nil {
 		return i == j
 	}
@@ -155,7 +155,7 @@ func (i *Identity) same(j *Identity) bool {
 	if i == nil || j == nil {
 		return i == j
 	}
-	return i.sameOwner(j) && i.Grant == j.Grant && string(i.Claims) == string(j.Claims) &&
+	return i.SameOwner(j) && i.Grant == j.Grant && string(i.Claims) == string(j.Claims) &&
 		slices.Equal(i.Groups, j.Groups) && slices.Equal(i.Scopes, j.Scopes) && maps.Equal(i.Headers, j.Headers)
 }
 

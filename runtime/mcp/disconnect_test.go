@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/mcp/legacy"
 )
 
 // startQuestion starts a call that asks a question and returns when the question has arrived.
@@ -121,7 +122,7 @@ func TestShutdownWaitsForAConnectedClientToAnswer(t *testing.T) {
 }
 
 func TestEventsOfAllSessionsStayWithinTheBudget(t *testing.T) {
-	withServer(t, mcp.Options{SessionEvents: 100_000}, func(t *testing.T, v *testClient) {
+	withServer(t, withLegacy(legacy.Options{Events: 100_000}), func(t *testing.T, v *testClient) {
 		large := strings.Repeat("x", 20_000)
 		var sessions []*sessionClient
 		for i := range 10 {
@@ -146,7 +147,7 @@ func TestEventsOfAllSessionsStayWithinTheBudget(t *testing.T) {
 }
 
 func TestEventsOfEndedSessionsDoNotCountAgainstTheBudget(t *testing.T) {
-	withServer(t, mcp.Options{SessionEvents: 100_000}, func(t *testing.T, v *testClient) {
+	withServer(t, withLegacy(legacy.Options{Events: 100_000}), func(t *testing.T, v *testClient) {
 		large := strings.Repeat("x", 20_000)
 		call := fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"echo","arguments":{"x":%q}}}`, large)
 		first := v.openSession("2025-11-25")

@@ -37,7 +37,7 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprintf("%s (%d)", e.Message, e.Code) }
 
-func errorf(code int, format string, args ...any) *Error {
+func Errorf(code int, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
@@ -45,9 +45,9 @@ func errorf(code int, format string, args ...any) *Error {
 // the caller may not know of. Kind is one of these words, and the name of a resource is its URI.
 func Unknown(kind, name string) *Error {
 	if kind != "resource" {
-		return invalidParams("Unknown %s: %s", kind, jsonscan.Excerpt(name))
+		return InvalidParams("Unknown %s: %s", kind, jsonscan.Excerpt(name))
 	}
-	e := invalidParams("Resource not found: %s", jsonscan.Excerpt(name))
+	e := InvalidParams("Resource not found: %s", jsonscan.Excerpt(name))
 	e.Data = append(jsonscan.AppendString([]byte(`{"uri":`), name), '}')
 	return e
 }
@@ -55,13 +55,13 @@ func Unknown(kind, name string) *Error {
 // InvalidState returns the error for a requestState that the server did not issue to this caller
 // for this request, or that has expired.
 func InvalidState() *Error {
-	return invalidParams("requestState was not issued for this request, or it has expired. Call again without it")
+	return InvalidParams("requestState was not issued for this request, or it has expired. Call again without it")
 }
 
 // MissingCapability returns the error for a client that does not declare a required capability. The
 // arguments are the names of nested members, as for Caller.Can.
 func MissingCapability(capability ...string) *Error {
-	e := errorf(CodeMissingCapability, "Missing required client capability: %s", strings.Join(capability, "."))
+	e := Errorf(CodeMissingCapability, "Missing required client capability: %s", strings.Join(capability, "."))
 	e.Data = []byte(`{"requiredCapabilities":`)
 	for _, name := range capability {
 		e.Data = append(jsonscan.AppendString(append(e.Data, '{'), name), ':')
@@ -74,7 +74,7 @@ func MissingCapability(capability ...string) *Error {
 // (RFC 6750, section 3.1). Over HTTP the status is 403, and the client learns where to get the
 // scopes.
 func InsufficientScope(scopes []string) *Error {
-	e := errorf(CodeForbidden, "Insufficient scope: this requires %s", strings.Join(scopes, " "))
+	e := Errorf(CodeForbidden, "Insufficient scope: this requires %s", strings.Join(scopes, " "))
 	e.scopes = scopes
 	e.Data = append(AppendStrings([]byte(`{"requiredScopes":`), scopes), '}')
 	return e
@@ -85,11 +85,11 @@ func (e *Error) IsInsufficientScope() bool { return e.Code == CodeForbidden && e
 
 // Unauthorized returns the error for a caller whose credentials are not valid, or no longer valid.
 func Unauthorized() *Error {
-	return errorf(CodeUnauthorized, "The credentials of this request are no longer valid. Sign in again")
+	return Errorf(CodeUnauthorized, "The credentials of this request are no longer valid. Sign in again")
 }
 
-func unsupportedVersion(requested string) *Error {
-	data := AppendStrings([]byte(`{"supported":`), revisions)
+func (s *Server) unsupportedVersion(requested string) *Error {
+	data := AppendStrings([]byte(`{"supported":`), s.Revisions())
 	data = append(jsonscan.AppendString(append(data, `,"requested":`...), requested), '}')
 	return &Error{Code: CodeUnsupportedVersion, Message: "Unsupported protocol version", Data: data}
 }
@@ -98,17 +98,17 @@ func unsupportedVersion(requested string) *Error {
 func parseError(err error) *Error {
 	var syntax *jsonscan.SyntaxError
 	if !errors.As(err, &syntax) {
-		return errorf(CodeParseError, "Parse error")
+		return Errorf(CodeParseError, "Parse error")
 	}
-	return errorf(CodeParseError, "Parse error at byte %d: %s", syntax.Offset, syntax.Reason)
+	return Errorf(CodeParseError, "Parse error at byte %d: %s", syntax.Offset, syntax.Reason)
 }
 
-func invalidParams(format string, args ...any) *Error {
-	return errorf(CodeInvalidParams, format, args...)
+func InvalidParams(format string, args ...any) *Error {
+	return Errorf(CodeInvalidParams, format, args...)
 }
 
-func invalidRequest(reason string) *Error {
-	return errorf(CodeInvalidRequest, "Invalid request: %s", reason)
+func InvalidRequest(reason string) *Error {
+	return Errorf(CodeInvalidRequest, "Invalid request: %s", reason)
 }
 
 // panicError returns a recovered panic of the Handler as an error.
@@ -131,8 +131,8 @@ func (e *Error) challenge(i *Identity) string {
 	return header
 }
 
-// appendReply appends the JSON-RPC response with the error. A nil id is written as null.
-func (e *Error) appendReply(dst, id []byte) []byte {
+// AppendReply appends the JSON-RPC response with the error. A nil id is written as null.
+func (e *Error) AppendReply(dst, id []byte) []byte {
 	if id == nil {
 		id = []byte("null")
 	}

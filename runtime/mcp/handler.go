@@ -33,9 +33,9 @@ type Handler interface {
 	// Complete returns completions of an argument value.
 	Complete(ctx context.Context, req *CompleteRequest) (Completion, error)
 
-	// Follow starts to watch the resource at uri, so that Server.ResourceUpdated is called when it
-	// changes. For every Follow that returned nil there is one Unfollow with the same toolset and
-	// uri.
+	// SubscribeResource starts to watch the resource at uri, so that Server.ResourceUpdated is called when it
+	// changes. For every SubscribeResource that returned nil there is one UnsubscribeResource with the same toolset
+	// and uri.
 	SubscribeResource(ctx context.Context, caller *Caller, uri string) error
 	UnsubscribeResource(toolset, uri string)
 

@@ -12,20 +12,18 @@ import (
 
 // The headers of the transport, in the canonical form of package net/http.
 const (
-	headerVersion   = "Mcp-Protocol-Version"
-	headerSession   = "Mcp-Session-Id"
-	headerMethod    = "Mcp-Method"
-	headerName      = "Mcp-Name"
-	headerParam     = "Mcp-Param-"
-	headerLastEvent = "Last-Event-Id"
+	HeaderVersion = "Mcp-Protocol-Version"
+	headerMethod  = "Mcp-Method"
+	headerName    = "Mcp-Name"
+	headerParam   = "Mcp-Param-"
 )
 
 func headerMismatch(format string, args ...any) *Error {
-	return errorf(CodeHeaderMismatch, format, args...)
+	return Errorf(CodeHeaderMismatch, format, args...)
 }
 
-// singleHeader returns the value of a header that may be given once. The key must be canonical.
-func singleHeader(h http.Header, key string) (value string, err *Error) {
+// SingleHeader returns the value of a header that may be given once. The key must be canonical.
+func SingleHeader(h http.Header, key string) (value string, err *Error) {
 	switch values := h[key]; len(values) {
 	case 0:
 		return "", nil
@@ -37,8 +35,8 @@ func singleHeader(h http.Header, key string) (value string, err *Error) {
 
 // checkHeaders checks the headers that repeat parts of a modern message, so that proxies can rely
 // on them.
-func checkHeaders(h http.Header, version string, m *message) *Error {
-	if m.isRequest() {
+func checkHeaders(h http.Header, version string, m *Message) *Error {
+	if m.IsRequest() {
 		inBody, ok := jsonscan.Text(m.metaVersion)
 		switch {
 		case version == "":
@@ -48,28 +46,28 @@ func checkHeaders(h http.Header, version string, m *message) *Error {
 				jsonscan.Excerpt(inBody))
 		}
 	}
-	method, err := singleHeader(h, headerMethod)
+	method, err := SingleHeader(h, headerMethod)
 	switch {
 	case err != nil:
 		return err
 	case method == "":
 		return headerMismatch("The header Mcp-Method is missing")
-	case method != string(m.method):
+	case method != string(m.Method):
 		return headerMismatch("The header Mcp-Method does not match the method, which is %q",
-			jsonscan.Excerpt(m.method))
+			jsonscan.Excerpt(m.Method))
 	}
 	return m.checkNameHeader(h)
 }
 
 // checkNameHeader checks the header that repeats the subject of a request. A request without the
 // subject is refused later.
-func (m *message) checkNameHeader(h http.Header) *Error {
+func (m *Message) checkNameHeader(h http.Header) *Error {
 	member, subject := m.subject()
 	inBody, ok := jsonscan.Text(subject)
 	if !ok {
 		return nil
 	}
-	name, err := singleHeader(h, headerName)
+	name, err := SingleHeader(h, headerName)
 	switch {
 	case err != nil:
 		return err
@@ -121,7 +119,7 @@ func (r *CallRequest) CheckHeaders(inputs []HeaderInput) error {
 
 func (in HeaderInput) check(h http.Header, arguments []byte) *Error {
 	argument := strings.Join(in.path, ".")
-	encoded, err := singleHeader(h, in.key)
+	encoded, err := SingleHeader(h, in.key)
 	if err != nil {
 		return err
 	}

@@ -17,9 +17,9 @@ func (s *Server) reject(w http.ResponseWriter, status int, problem string) {
 
 // servePost reads a packet and serves it in its era.
 func (s *Server) servePost(w http.ResponseWriter, r *http.Request, toolset string, info *Info) {
-	resp := &postResponse{
-		w: w, r: r, server: s, toolset: toolset, info: info,
-		identity: IdentityOf(r.Context()), accepts: parseAccept(r.Header),
+	resp := &Response{
+		Writer: w, Request: r, server: s, Toolset: toolset, Info: info,
+		Identity: IdentityOf(r.Context()), accepts: parseAccept(r.Header),
 	}
 	if !hasJSONBody(r.Header) {
 		s.reject(w, http.StatusUnsupportedMediaType, "The Content-Type must be application/json")
@@ -29,41 +29,43 @@ func (s *Server) servePost(w http.ResponseWriter, r *http.Request, toolset strin
 		s.reject(w, http.StatusNotAcceptable, "The Accept header must allow application/json and text/event-stream")
 		return
 	}
-	body := borrowBuffer()
-	defer body.release()
-	body.memory = reservation{server: s, from: r}
+	body := BorrowBuffer()
+	defer body.Release()
+	body.memory = Reservation{server: s, from: r}
 	if status, problem := s.readBody(w, r, body); status != 0 {
 		http.Error(w, problem, status)
 		return
 	}
-	resp.requestSize, resp.memory = len(body.b), &body.memory
-	p, err := parse(body.b, s.options.MaxDepth)
+	resp.requestSize, resp.Memory = len(body.B), &body.memory
+	p, err := Parse(body.B, s.options.MaxDepth)
 	if err != nil {
-		resp.fail(parseError(err), nil)
+		resp.Fail(parseError(err), nil)
 		return
 	}
-	defer p.release()
+	defer p.Release()
 
-	version, invalid := singleHeader(r.Header, headerVersion)
-	if invalid == nil && len(p.messages) == 0 {
+	version, invalid := SingleHeader(r.Header, HeaderVersion)
+	if invalid == nil && len(p.Messages) == 0 {
 		invalid = errEmptyBatch
 	}
 	if invalid != nil {
-		resp.fail(invalid, nil)
+		resp.Fail(invalid, nil)
 		return
 	}
-	m := &p.messages[0]
-	_, inSession := r.Header[headerSession]
-	modern := Revision(version).Modern() || version == "" && !inSession && !p.batch && m.isModern()
+	m := &p.Messages[0]
+	_, inSession := r.Header["Mcp-Session-Id"]
+	modern := Revision(version).Modern() || version == "" && !inSession && !p.Batch && m.isModern()
 	switch {
-	case !p.batch && m.invalid != "":
-		resp.fail(invalidRequest(m.invalid), m.id)
-	case modern && p.batch:
-		resp.fail(errorf(CodeInvalidRequest, "This revision does not support batches"), nil)
+	case !p.Batch && m.Invalid != "":
+		resp.Fail(InvalidRequest(m.Invalid), m.ID)
+	case modern && p.Batch:
+		resp.Fail(Errorf(CodeInvalidRequest, "This revision does not support batches"), nil)
 	case modern:
 		s.postModern(resp, m, version)
+	case s.legacy != nil:
+		s.legacy.ServePost(resp, p, version)
 	default:
-		s.postLegacy(resp, p, version)
+		resp.Fail(s.unsupportedVersion(version), m.ID)
 	}
 }
 
@@ -71,7 +73,7 @@ var errEmptyBatch = &Error{Code: CodeInvalidRequest, Message: "The batch is empt
 
 // readBody reads the body. If that fails, it returns a status other than 0, and the connection is
 // closed after the reply; the read deadline remains, because net/http reads the rest of the body.
-func (s *Server) readBody(w http.ResponseWriter, r *http.Request, body *buffer) (status int, problem string) {
+func (s *Server) readBody(w http.ResponseWriter, r *http.Request, body *Buffer) (status int, problem string) {
 	rc := http.NewResponseController(w)
 	rc.SetReadDeadline(time.Now().Add(bodyTimeout))
 	limit := s.options.MaxBody
@@ -84,7 +86,7 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, body *buffer) 
 		s.refuseMemory(r)
 		w.Header()["Retry-After"] = retryAfter
 		status, problem = http.StatusServiceUnavailable, ErrNoMemory.Message
-	case max(r.ContentLength, int64(len(body.b))) > limit:
+	case max(r.ContentLength, int64(len(body.B))) > limit:
 		status, problem = http.StatusRequestEntityTooLarge, "The request is larger than this server accepts"
 	case err != nil:
 		status, problem = http.StatusBadRequest, "The request body could not be read completely"
@@ -128,6 +130,9 @@ func hasJSONBody(h http.Header) bool {
 
 // acceptedTypes are the kinds of responses that a client accepts.
 type acceptedTypes struct{ json, events bool }
+
+// AcceptsEvents reports whether the client accepts an event stream.
+func AcceptsEvents(h http.Header) bool { return parseAccept(h).events }
 
 func parseAccept(h http.Header) (a acceptedTypes) {
 	values := h["Accept"]

@@ -13,8 +13,6 @@ import (
 	"testing/synctest"
 
 	"golang.org/x/tools/txtar"
-
-	"hatchel/runtime/mcp"
 )
 
 // The archives cover what only HTTP has: statuses, headers, and requests that no correct client
@@ -36,7 +34,7 @@ func runHTTPArchive(t *testing.T, path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := mcp.New(newFakeHandler(), wireOptions)
+	s := newServer(newFakeHandler(), wireOptions)
 	client, stop := startHTTP(t, withToolsets(s))
 	defer stop()
 	session, got := "", ""

@@ -8,51 +8,51 @@ import (
 )
 
 // postModern answers a message of the stateless era.
-func (s *Server) postModern(resp *postResponse, m *message, version string) {
-	if m.isResponse() {
-		resp.fail(errorf(CodeInvalidRequest, "The server has sent no request that a response could answer"), m.id)
+func (s *Server) postModern(resp *Response, m *Message, version string) {
+	if m.IsResponse() {
+		resp.Fail(Errorf(CodeInvalidRequest, "The server has sent no request that a response could answer"), m.ID)
 		return
 	}
-	if err := checkHeaders(resp.r.Header, version, m); err != nil {
-		resp.fail(err, m.id)
+	if err := checkHeaders(resp.Request.Header, version, m); err != nil {
+		resp.Fail(err, m.ID)
 		return
 	}
-	if !m.isRequest() {
+	if !m.IsRequest() {
 		// No notification has an effect: a client of this era cancels a request by closing its
 		// connection.
-		resp.w.WriteHeader(http.StatusAccepted)
+		resp.Writer.WriteHeader(http.StatusAccepted)
 		return
 	}
-	c := &Caller{Toolset: resp.toolset, Remote: s.options.Remote(resp.r), Header: resp.r.Header}
-	c.SetIdentity(resp.identity)
-	if err := checkMeta(m, c); err != nil {
-		resp.finish(err.appendReply(nil, m.id), http.StatusBadRequest)
+	c := &Caller{Toolset: resp.Toolset, Remote: s.options.Remote(resp.Request), Header: resp.Request.Header}
+	c.SetIdentity(resp.Identity)
+	if err := s.checkMeta(m, c); err != nil {
+		resp.Finish(err.AppendReply(nil, m.ID), http.StatusBadRequest)
 		return
 	}
-	if string(m.method) == "subscriptions/listen" {
+	if string(m.Method) == "subscriptions/listen" {
 		s.listenHTTP(resp, m, c)
 		return
 	}
-	if err := s.admit(); err != nil {
-		resp.fail(err, m.id)
+	if err := s.Admit(); err != nil {
+		resp.Fail(err, m.ID)
 		return
 	}
 	defer s.calls.Release(1)
-	if mayBlock(m.method) {
-		resp.startKeepAlive()
+	if MayBlock(m.Method) {
+		resp.StartKeepAlive()
 	}
-	reply := borrowBuffer()
-	defer reply.release()
+	reply := BorrowBuffer()
+	defer reply.Release()
 	var err *Error
-	reply.b, err = s.reply(resp.r.Context(), reply.b, m, requestContext{
-		caller: c, wire: resp, info: resp.info, memory: resp.memory,
+	reply.B, err = s.Reply(resp.Request.Context(), reply.B, m, RequestContext{
+		Caller: c, Wire: resp, Info: resp.Info, Memory: resp.Memory,
 	})
 	status := http.StatusOK
 	if err != nil {
-		status = statusOf(err)
-		resp.setErrorHeader(err)
+		status = err.Status()
+		resp.SetErrorHeader(err)
 	}
-	resp.finish(reply.b, status)
+	resp.Finish(reply.B, status)
 }
 
 // maxListenSize is the maximum size of a subscriptions/listen in bytes. It stays in memory with the
@@ -61,41 +61,41 @@ const maxListenSize = 256 << 10
 
 // listenHTTP serves a subscription until the client disconnects or stops reading, its credentials
 // become invalid, or the server shuts down.
-func (s *Server) listenHTTP(resp *postResponse, m *message, c *Caller) {
+func (s *Server) listenHTTP(resp *Response, m *Message, c *Caller) {
 	if !resp.accepts.events {
-		http.Error(resp.w, "The Accept header must allow text/event-stream", http.StatusNotAcceptable)
+		http.Error(resp.Writer, "The Accept header must allow text/event-stream", http.StatusNotAcceptable)
 		return
 	}
 	filter, err := m.listenFilter(c)
 	switch {
 	case err == nil && resp.requestSize > maxListenSize:
-		err = invalidParams("A subscription request is limited to %d bytes, and this one has %d",
+		err = InvalidParams("A subscription request is limited to %d bytes, and this one has %d",
 			maxListenSize, resp.requestSize)
 	case err == nil:
-		err = s.admitStream("subscriptions")
+		err = s.AdmitStream("subscriptions")
 	}
 	if err != nil {
-		resp.fail(err, m.id)
+		resp.Fail(err, m.ID)
 		return
 	}
 	defer s.listeners.Release(1)
-	ctx, cancel := s.streams.open(resp.r.Context())
+	ctx, cancel := s.streams.open(resp.Request.Context())
 	defer cancel()
-	sub := s.newSubscription(resp.toolset, bytes.Clone(m.id))
-	defer sub.close()
+	sub := s.NewSubscription(resp.Toolset, bytes.Clone(m.ID))
+	defer sub.Close()
 	sub.lookUpTask = func(id string) ([]byte, error) { return s.taskState(ctx, c, id) }
-	resp.startKeepAlive()
+	resp.StartKeepAlive()
 	acknowledgement, any, refused := s.subscribe(ctx, sub, c, filter)
 	resp.stopKeepAlive()
 	if refused != nil {
-		resp.fail(s.protocolError(ctx, m, refused), m.id)
+		resp.Fail(s.ProtocolError(ctx, m, refused), m.ID)
 		return
 	}
-	resp.notify(acknowledgement)
+	resp.Notify(acknowledgement)
 	if any && !s.deliver(ctx, resp, sub) {
 		return
 	}
-	resp.finish(sub.endReply(resp.info), http.StatusOK)
+	resp.Finish(sub.endReply(resp.Info), http.StatusOK)
 }
 
 // noticesPerChunk is how many notifications are sent at once. Each may be as large as the result of
@@ -103,25 +103,25 @@ func (s *Server) listenHTTP(resp *postResponse, m *message, c *Caller) {
 const noticesPerChunk = 16
 
 // deliver sends the notifications of sub. It reports whether the subscription ends with a reply.
-func (s *Server) deliver(ctx context.Context, resp *postResponse, sub *subscription) bool {
+func (s *Server) deliver(ctx context.Context, resp *Response, sub *Subscription) bool {
 	wake := make(chan struct{}, 1)
 	sub.mailbox.open(trySend(wake))
-	alive := time.NewTicker(keepAliveInterval)
+	alive := time.NewTicker(KeepAliveInterval)
 	defer alive.Stop()
 	for closing := false; !closing; {
 		chunk := []byte(nil)
 		select {
 		case <-wake:
 		case <-alive.C:
-			chunk = []byte(keepAliveComment)
+			chunk = []byte(KeepAliveComment)
 		case <-s.closing:
 			closing = true
 		case <-ctx.Done():
 			return false
 		}
 		for more := true; more; chunk = chunk[:0] {
-			more = sub.drain(noticesPerChunk, func(frame []byte) { chunk = event{frame: frame}.append(chunk) })
-			if len(chunk) > 0 && s.send(resp.w, chunk) != nil {
+			more = sub.Drain(noticesPerChunk, func(frame []byte) { chunk = AppendEvent(chunk, frame) })
+			if len(chunk) > 0 && SendPart(resp.Writer, chunk) != nil {
 				return false
 			}
 		}

@@ -34,7 +34,7 @@ func withHandler(t *testing.T, newHandler func() *fakeHandler, o mcp.Options, f 
 	synctest.Test(t, func(t *testing.T) {
 		v := &testClient{t: t, handler: newHandler(), log: &bytes.Buffer{}}
 		o.Logger = slog.New(slog.NewTextHandler(v.log, nil))
-		v.server = mcp.New(v.handler, o)
+		v.server = newServer(v.handler, o)
 		var stop func()
 		v.client, stop = startHTTP(t, withToolsets(v.server))
 		f(t, v)

@@ -21,7 +21,7 @@ func withIdentities(t *testing.T, f func(t *testing.T, v *testClient)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		v := &testClient{t: t, handler: newFakeHandler(), log: &bytes.Buffer{}}
-		v.server = mcp.New(v.handler, mcp.Options{Logger: slog.New(slog.NewTextHandler(v.log, nil))})
+		v.server = newServer(v.handler, mcp.Options{Logger: slog.New(slog.NewTextHandler(v.log, nil))})
 		inner := withToolsets(v.server)
 		client, stop := startHTTP(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if who := r.Header.Get("X-Who"); who != "" {

@@ -82,23 +82,20 @@ func AppendMember(dst []byte, key, value string) []byte {
 const (
 	capabilities = `{"completions":{},"logging":{},"prompts":{"listChanged":true},` +
 		`"resources":{"listChanged":true,"subscribe":true},"tools":{"listChanged":true}`
-	legacyCapabilities = capabilities + `}`
 	modernCapabilities = capabilities + `,"extensions":{"` + TasksExtension + `":{}}}`
-
-	// sessionlessCapabilities are those that need neither a session nor a stream of its own.
-	sessionlessCapabilities = `{"completions":{},"prompts":{},"resources":{},"tools":{}}`
 )
 
-// appendInitializeResult appends the result of initialize.
-func (i *Info) appendInitializeResult(dst []byte, r Revision, capabilities string) []byte {
-	dst = jsonscan.AppendString(append(dst, `{"protocolVersion":`...), r)
-	dst = append(append(append(dst, `,"capabilities":`...), capabilities...), `,"serverInfo":`...)
-	dst = append(dst, i.implementation...)
+// AppendDescription appends the members serverInfo and instructions, and closes the object.
+func (i *Info) AppendDescription(dst []byte) []byte {
+	dst = append(append(dst, `,"serverInfo":`...), i.implementation...)
 	return append(append(dst, i.instructions...), '}')
 }
 
+// HasSessions reports whether legacy clients over HTTP get a session.
+func (i *Info) HasSessions() bool { return !i.noSessions }
+
 // appendDiscoverResult appends the result of server/discover.
-func (i *Info) appendDiscoverResult(dst []byte) []byte {
+func (i *Info) appendDiscoverResult(dst []byte, revisions []Revision) []byte {
 	dst = AppendStrings(append(dst, `{"resultType":"complete","supportedVersions":`...), revisions)
 	dst = append(append(dst, `,"capabilities":`+modernCapabilities...), i.instructions...)
 	return i.endResult(append(dst, `,"ttlMs":0,"cacheScope":"public"`...), Revision20260728)

@@ -141,18 +141,18 @@ func (i *Info) AppendList(dst []byte, l *List, r Revision) []byte {
 }
 
 // list appends a page of one of the lists.
-func (s *Server) list(ctx context.Context, dst []byte, m *message, rc requestContext, of Listing) ([]byte, *Error) {
+func (s *Server) list(ctx context.Context, dst []byte, m *Message, rc RequestContext, of Listing) ([]byte, *Error) {
 	after, ok := "", true
-	if cursor := m.param("cursor"); cursor != nil && string(cursor) != "null" {
+	if cursor := m.Param("cursor"); cursor != nil && string(cursor) != "null" {
 		if after, ok = jsonscan.Text(cursor); ok {
 			after, ok = parseCursor(after)
 		}
 	}
 	if !ok {
-		return dst, invalidParams("cursor was not issued by this server")
+		return dst, InvalidParams("cursor was not issued by this server")
 	}
-	l, r := s.handler.List(ctx, rc.caller, of), rc.caller.Revision
-	return rc.info.endResult(l.appendPage(dst, after, r), r), nil
+	l, r := s.handler.List(ctx, rc.Caller, of), rc.Caller.Revision
+	return rc.Info.endResult(l.appendPage(dst, after, r), r), nil
 }
 
 var listMembers = [...]string{
@@ -189,8 +189,8 @@ func (l *List) appendEntries(dst []byte, from, to int, r Revision) []byte {
 	return dst
 }
 
-// cursorPrefix begins a cursor. A cursor contains the name of the last entry of the previous page. It stays valid while the list
-// changes, because the page begins at the next name, whether or not that entry still exists.
+// cursorPrefix begins a cursor. A cursor contains the name of the last entry of the previous page. It stays valid
+// while the list changes, because the page begins at the next name, whether or not that entry still exists.
 const cursorPrefix = "after:"
 
 func appendCursor(dst []byte, name string) []byte {

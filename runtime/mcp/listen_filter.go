@@ -24,9 +24,9 @@ var listFilters = [...]string{
 }
 
 // listenFilter reads params.notifications. Tasks are an extension, which the client must declare.
-func (m *message) listenFilter(c *Caller) (f listenFilter, err *Error) {
-	if !isObject(m.param("notifications")) {
-		return f, invalidParams("params.notifications must be an object")
+func (m *Message) listenFilter(c *Caller) (f listenFilter, err *Error) {
+	if !IsObject(m.Param("notifications")) {
+		return f, InvalidParams("params.notifications must be an object")
 	}
 	for kind, member := range listFilters {
 		v, ok := jsonscan.Lookup(m.params, "notifications", member)
@@ -34,7 +34,7 @@ func (m *message) listenFilter(c *Caller) (f listenFilter, err *Error) {
 		case string(v) == "true":
 			f.lists = append(f.lists, topicKind(kind))
 		case ok && string(v) != "false":
-			return f, invalidParams("params.notifications.%s must be true or false", member)
+			return f, InvalidParams("params.notifications.%s must be true or false", member)
 		}
 	}
 	if f.uris, err = m.filterNames("resourceSubscriptions"); err != nil {
@@ -56,17 +56,17 @@ func (m *message) listenFilter(c *Caller) (f listenFilter, err *Error) {
 
 // filterNames reads a member of params.notifications that is an array of strings. It returns nil if
 // there is none.
-func (m *message) filterNames(key string) ([]string, *Error) {
+func (m *Message) filterNames(key string) ([]string, *Error) {
 	value, ok := jsonscan.Lookup(m.params, "notifications", key)
 	if !ok {
 		return nil, nil
 	}
-	names, ok := distinctStrings(value, maxResources)
+	names, ok := distinctStrings(value, MaxResources)
 	switch {
 	case !ok:
-		return nil, invalidParams("params.notifications.%s must be an array of strings", key)
-	case len(names) > maxResources:
-		return nil, invalidParams("params.notifications.%s has more than %d elements", key, maxResources)
+		return nil, InvalidParams("params.notifications.%s must be an array of strings", key)
+	case len(names) > MaxResources:
+		return nil, InvalidParams("params.notifications.%s has more than %d elements", key, MaxResources)
 	}
 	return names, nil
 }
@@ -105,10 +105,10 @@ const maxConcurrentSubscribes = 16
 // that says how far. It reports whether sub is subscribed to anything. If it is not because nothing
 // exists, it returns an error instead.
 func (s *Server) subscribe(
-	ctx context.Context, sub *subscription, c *Caller, f listenFilter,
+	ctx context.Context, sub *Subscription, c *Caller, f listenFilter,
 ) (acknowledgement []byte, any bool, refused error) {
 	sub.subscribeLists(f.lists...)
-	uris, refused := s.subscribeAll(ctx, c, f.uris, sub.addResource)
+	uris, refused := s.subscribeAll(ctx, c, f.uris, sub.AddResource)
 	tasks, err := s.subscribeAll(ctx, c, f.tasks, sub.subscribeTask)
 	if any = len(f.lists)+len(uris)+len(tasks) > 0; any {
 		return sub.acknowledgement(f.lists, uris, tasks), true, nil

@@ -37,8 +37,8 @@ type memoryBudget struct {
 	byCaller map[string]int64 // guarded by mu
 }
 
-// reservation is the memory of one request. The zero value is that of a request without a limit.
-type reservation struct {
+// Reservation is the memory of one request. The zero value is that of a request without a limit.
+type Reservation struct {
 	server *Server       // nil without a limit
 	from   *http.Request // nil on a pair of streams, and when caller is known
 	caller string        // whose memory it is; guarded by mu of the budget
@@ -46,7 +46,7 @@ type reservation struct {
 }
 
 // reserve adds to the memory of the request. It returns ErrNoMemory or a TooLargeError.
-func (r *reservation) reserve(n int64) error {
+func (r *Reservation) reserve(n int64) error {
 	if r.server == nil || n <= 0 {
 		return nil
 	}
@@ -66,28 +66,34 @@ func (r *reservation) reserve(n int64) error {
 	return nil
 }
 
+// ReserveText reserves the memory for a text of this size that a request has brought up. The caller must release it.
+func (s *Server) ReserveText(r *http.Request, size int) (*Reservation, error) {
+	memory := &Reservation{server: s, from: r}
+	return memory, memory.reserve(int64(size) - uncounted)
+}
+
 // split returns a reservation with a part of the memory of the request, which then has less.
-func (r *reservation) split(n int64) reservation {
+func (r *Reservation) split(n int64) Reservation {
 	b := &r.server.memory
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	r.bytes -= n
-	return reservation{server: r.server, caller: r.caller, bytes: n}
+	return Reservation{server: r.server, caller: r.caller, bytes: n}
 }
 
-// release returns all memory of the request.
-func (r *reservation) release() {
+// Release returns all memory of the request.
+func (r *Reservation) Release() {
 	if r.server != nil && r.bytes > 0 {
 		b := &r.server.memory
 		b.mu.Lock()
 		b.add(r, -r.bytes)
 		b.mu.Unlock()
 	}
-	*r = reservation{}
+	*r = Reservation{}
 }
 
 // add changes what a request has reserved. The caller holds mu.
-func (b *memoryBudget) add(r *reservation, n int64) {
+func (b *memoryBudget) add(r *Reservation, n int64) {
 	if n == 0 {
 		return
 	}
@@ -121,7 +127,7 @@ func (r *CallRequest) Keep() *Memory {
 // decodedMemory is what was reserved for the decoded values of one of the messages of a request. Its methods may be
 // called concurrently.
 type decodedMemory struct {
-	of *reservation // of the request; nil without a limit
+	of *Reservation // of the request; nil without a limit
 
 	mu    sync.Mutex
 	bytes int64 // guarded by mu
@@ -152,45 +158,45 @@ func (d *decodedMemory) keep() *Memory {
 }
 
 // Memory is memory that was reserved for values that outlive their request. A nil Memory is none.
-type Memory struct{ kept reservation }
+type Memory struct{ kept Reservation }
 
 // Release returns the memory. It must be called once.
 func (m *Memory) Release() {
 	if m != nil {
-		m.kept.release()
+		m.kept.Release()
 	}
 }
 
 // room makes room for more bytes of a text in the buffer and reserves it. The text has size bytes, or -1 if that is
 // not known, and at most limit. The buffer grows with what has arrived, so that a text that was only announced takes
 // nothing.
-func (b *buffer) room(size, limit int64) error {
-	if len(b.b) < cap(b.b) {
+func (b *Buffer) room(size, limit int64) error {
+	if len(b.B) < cap(b.B) {
 		return nil
 	}
-	next := min(2*int64(cap(b.b)), limit+512)
+	next := min(2*int64(cap(b.B)), limit+512)
 	if size >= 0 { // the last buffer has the exact size
-		next = min(4*int64(cap(b.b)), size+1)
+		next = min(4*int64(cap(b.B)), size+1)
 	}
-	next = max(next, int64(len(b.b))+512)
+	next = max(next, int64(len(b.B))+512)
 	if err := b.memory.reserve(next - b.memory.bytes); err != nil {
 		return err
 	}
-	grown := make([]byte, len(b.b), next)
-	copy(grown, b.b)
-	b.b = grown
+	grown := make([]byte, len(b.B), next)
+	copy(grown, b.B)
+	b.B = grown
 	return nil
 }
 
 // readFrom reads a text of at most limit bytes, and one byte more of a longer one. Size is as for room.
-func (b *buffer) readFrom(r io.Reader, size, limit int64) error {
-	for int64(len(b.b)) <= limit {
+func (b *Buffer) readFrom(r io.Reader, size, limit int64) error {
+	for int64(len(b.B)) <= limit {
 		if err := b.room(size, limit); err != nil {
 			return err
 		}
-		n, err := r.Read(b.b[len(b.b):min(int64(cap(b.b)), limit+1)])
-		b.b = b.b[:len(b.b)+n]
-		if counted := int64(len(b.b)) - uncounted; counted > b.memory.bytes { // a buffer that was used before
+		n, err := r.Read(b.B[len(b.B):min(int64(cap(b.B)), limit+1)])
+		b.B = b.B[:len(b.B)+n]
+		if counted := int64(len(b.B)) - uncounted; counted > b.memory.bytes { // a buffer that was used before
 			if err := b.memory.reserve(counted - b.memory.bytes); err != nil {
 				return err
 			}

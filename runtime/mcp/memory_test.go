@@ -93,7 +93,7 @@ func (h *reservingHandler) CallTool(_ context.Context, req *mcp.CallRequest) (mc
 // Until a body is handed to the handler, it costs at most four times its size, whatever it consists of and whether or
 // not its size was announced.
 func TestABodyCostsAtMostFourTimesItsSize(t *testing.T) {
-	server := mcp.New(newConstantHandler(1, 2), mcp.Options{})
+	server := newServer(newConstantHandler(1, 2), mcp.Options{})
 	for name, arguments := range largeArguments() {
 		body := callBody(arguments)
 		for announced, size := range map[string]int64{"announced": int64(len(body)), "chunked": -1} {
@@ -121,7 +121,7 @@ func TestALongFilterCostsAtMostFourTimesItsSize(t *testing.T) {
 	}
 	body := `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":[` +
 		uris.String() + `""]},` + metaOfCall + `}}`
-	server := mcp.New(newConstantHandler(1, 2), mcp.Options{})
+	server := newServer(newConstantHandler(1, 2), mcp.Options{})
 	r := httptest.NewRequest("POST", "/mcp", strings.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "application/json, text/event-stream")
@@ -147,7 +147,7 @@ func TestRequestsTakeABoundedAmountOfMemory(t *testing.T) {
 	h := &reservingHandler{
 		constantHandler: newConstantHandler(1, 2), bytes: 27 << 20, entered: make(chan struct{}), wait: make(chan struct{}),
 	}
-	server := mcp.New(h, mcp.Options{Network: func(remote string) string { return strings.Split(remote, ":")[0] }})
+	server := newServer(h, mcp.Options{Network: func(remote string) string { return strings.Split(remote, ":")[0] }})
 	body := callBody(largeArguments()["ones"])
 	var mu sync.Mutex
 	codes := map[string]map[int]int{}

@@ -3,24 +3,25 @@ package mcp
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 
 	"hatchel/hcl/jsonscan"
 )
 
-// message is one JSON-RPC message, split but not decoded. Every slice aliases the text it was read
+// Message is one JSON-RPC message, split but not decoded. Every slice aliases the text it was read
 // from and is nil if the member is absent. Members that no method uses are checked and dropped.
-type message struct {
-	version, id, method, params, result, failure []byte
+type Message struct {
+	version, ID, Method, params, Result, Failure []byte
 
 	// Members of params.
-	name, uri, arguments, inputResponses, requestState, meta []byte
+	name, URI, arguments, inputResponses, requestState, meta []byte
 
 	// Members of params._meta.
 	metaVersion, metaClient, metaCapabilities, metaLevel, progressToken []byte
 
-	invalid string // why this JSON is not a JSON-RPC message, or ""
+	Invalid string // why this JSON is not a JSON-RPC message, or ""
 }
 
 // The keys of _meta that this package uses.
@@ -33,37 +34,44 @@ const (
 	keySubscriptionID     = "io.modelcontextprotocol/subscriptionId"
 )
 
-// isRequest reports whether m needs a reply.
-func (m *message) isRequest() bool { return m.method != nil && m.id != nil }
+// IsRequest reports whether m needs a reply.
+func (m *Message) IsRequest() bool { return m.Method != nil && m.ID != nil }
 
-// isResponse reports whether m answers a request of the server.
-func (m *message) isResponse() bool { return m.method == nil }
+// IsResponse reports whether m answers a request of the server.
+func (m *Message) IsResponse() bool { return m.Method == nil }
 
 // subject returns the member of params that names what the request is about, and its value. The
 // name is empty if the method has no such member.
-func (m *message) subject() (member string, value []byte) {
-	switch string(m.method) {
+func (m *Message) subject() (member string, value []byte) {
+	switch string(m.Method) {
 	case "tools/call", "prompts/get":
 		return "name", m.name
 	case "resources/read":
-		return "uri", m.uri
+		return "uri", m.URI
 	case "tasks/get", "tasks/update", "tasks/cancel":
-		return "taskId", m.param("taskId")
+		return "taskId", m.Param("taskId")
 	}
 	return "", nil
 }
 
 // subjectName returns the decoded value of subject, which the method requires.
-func (m *message) subjectName() (string, *Error) {
+func (m *Message) subjectName() (string, *Error) {
 	member, value := m.subject()
-	return stringParam(member, value)
+	return StringParam(member, value)
 }
 
-// stringParam decodes a member of params that must be a string.
-func stringParam(member string, value []byte) (string, *Error) {
+// AppendRequest appends a request.
+func (m *Message) AppendRequest(dst []byte) []byte {
+	dst = append(append(append(dst, `{"jsonrpc":"2.0","id":`...), m.ID...), `,"method":`...)
+	dst = append(jsonscan.AppendString(dst, m.Method), `,"params":`...)
+	return append(append(dst, m.params...), '}')
+}
+
+// StringParam decodes a member of params that must be a string.
+func StringParam(member string, value []byte) (string, *Error) {
 	s, ok := jsonscan.Text(value)
 	if !ok {
-		return "", invalidParams("params.%s must be a string", member)
+		return "", InvalidParams("params.%s must be a string", member)
 	}
 	if member == "uri" {
 		return s, checkURI("params.uri", s)
@@ -78,64 +86,73 @@ const maxURI = 8 << 10
 // checkURI refuses a URI that is too long. Name is that of the member that holds it.
 func checkURI(name, uri string) *Error {
 	if len(uri) > maxURI {
-		return invalidParams("%s has %d bytes, and a URI may have at most %d", name, len(uri), maxURI)
+		return InvalidParams("%s has %d bytes, and a URI may have at most %d", name, len(uri), maxURI)
 	}
 	return nil
 }
 
-// isObject reports whether a scanned value is an object.
-func isObject(value []byte) bool { return len(value) > 0 && value[0] == '{' }
+// IsObject reports whether a scanned value is an object.
+func IsObject(value []byte) bool { return len(value) > 0 && value[0] == '{' }
 
-// packet is the content of one POST or one line: one message, or a batch.
-type packet struct {
-	messages []message
-	batch    bool
-	single   [1]message
+// Packet is the content of one POST or one line: one message, or a batch.
+type Packet struct {
+	Messages []Message
+	Batch    bool
+	single   [1]Message
 	scan     jsonscan.Scanner
 }
 
-// requestIDs returns the ids of the requests as an encoded array.
-func (p *packet) requestIDs() []byte {
+// RequestIDs returns the ids of the requests as an encoded array.
+func (p *Packet) RequestIDs() []byte {
 	ids := []byte{'['}
-	for i := range p.messages {
-		if m := &p.messages[i]; m.isRequest() {
+	for i := range p.Messages {
+		if m := &p.Messages[i]; m.IsRequest() {
 			if len(ids) > 1 {
 				ids = append(ids, ',')
 			}
-			ids = append(ids, m.id...)
+			ids = append(ids, m.ID...)
 		}
 	}
 	return append(ids, ']')
+}
+
+// JoinReplies returns the array of the replies that are not nil; nil if there is none.
+func JoinReplies(replies [][]byte) []byte {
+	replies = slices.DeleteFunc(replies, func(reply []byte) bool { return reply == nil })
+	if len(replies) == 0 {
+		return nil
+	}
+	return append(append([]byte{'['}, bytes.Join(replies, []byte{','})...), ']')
 }
 
 // maxBatch is the maximum number of messages in a batch. A message in progress takes far more
 // memory than its text.
 const maxBatch = 100
 
-var packets = sync.Pool{New: func() any { return new(packet) }}
+var packets = sync.Pool{New: func() any { return new(Packet) }}
 
-// release returns p to the pool. Its messages must not be used afterwards.
-func (p *packet) release() {
-	p.single[0] = message{}
-	p.messages = nil
+// Release returns p to the pool. Its messages must not be used afterwards.
+func (p *Packet) Release() {
+	p.single[0] = Message{}
+	p.Messages = nil
 	p.scan.Reset(nil, 0)
 	packets.Put(p)
 }
 
-// parse splits data, which must not change until the packet is released. The error is a
+// Parse splits data, which must not change until the packet is released. The error is a
 // *jsonscan.SyntaxError.
-func parse(data []byte, maxDepth int) (*packet, error) {
-	p := packets.Get().(*packet)
+func Parse(data []byte, maxDepth int) (*Packet, error) {
+	p := packets.Get().(*Packet)
 	p.scan.Reset(data, maxDepth)
 	if err := p.read(); err != nil {
-		p.release()
+		p.Release()
 		return nil, err
 	}
 	return p, nil
 }
 
-func (p *packet) read() error {
-	p.batch = p.scan.Peek() == '['
+func (p *Packet) read() error {
+	p.Batch = p.scan.Peek() == '['
 	err := p.readMessages(&p.scan)
 	if err == nil && !p.scan.AtEnd() {
 		err = p.scan.Fail("more text after the message")
@@ -143,9 +160,9 @@ func (p *packet) read() error {
 	return err
 }
 
-func (p *packet) readMessages(s *jsonscan.Scanner) error {
-	if !p.batch {
-		p.messages = p.single[:]
+func (p *Packet) readMessages(s *jsonscan.Scanner) error {
+	if !p.Batch {
+		p.Messages = p.single[:]
 		return p.single[0].read(s)
 	}
 	if err := s.EnterArray(); err != nil {
@@ -156,19 +173,19 @@ func (p *packet) readMessages(s *jsonscan.Scanner) error {
 		if err != nil || !more {
 			return err
 		}
-		if len(p.messages) == maxBatch {
+		if len(p.Messages) == maxBatch {
 			return s.Fail(fmt.Sprintf("more than %d messages in one batch", maxBatch))
 		}
-		p.messages = append(p.messages, message{})
-		if err := p.messages[len(p.messages)-1].read(s); err != nil {
+		p.Messages = append(p.Messages, Message{})
+		if err := p.Messages[len(p.Messages)-1].read(s); err != nil {
 			return err
 		}
 	}
 }
 
-func (m *message) read(s *jsonscan.Scanner) error {
+func (m *Message) read(s *jsonscan.Scanner) error {
 	if s.Peek() != '{' {
-		m.invalid = "a message must be a JSON object"
+		m.Invalid = "a message must be a JSON object"
 		_, err := s.Value()
 		return err
 	}
@@ -181,10 +198,10 @@ func (m *message) read(s *jsonscan.Scanner) error {
 
 // slotFunc returns where the value of a member is kept, or nil to drop it. If the member is an
 // object whose members are kept, too, it also returns where.
-type slotFunc func(m *message, key []byte) (slot *[]byte, members slotFunc)
+type slotFunc func(m *Message, key []byte) (slot *[]byte, members slotFunc)
 
 // readMembers reads an object.
-func (m *message) readMembers(s *jsonscan.Scanner, slotOf slotFunc) error {
+func (m *Message) readMembers(s *jsonscan.Scanner, slotOf slotFunc) error {
 	mark, err := s.EnterObject()
 	for err == nil {
 		var key, value []byte
@@ -206,32 +223,32 @@ func (m *message) readMembers(s *jsonscan.Scanner, slotOf slotFunc) error {
 	return err
 }
 
-func messageSlot(m *message, key []byte) (slot *[]byte, members slotFunc) {
+func messageSlot(m *Message, key []byte) (slot *[]byte, members slotFunc) {
 	switch string(key) {
 	case "jsonrpc":
 		return &m.version, nil
 	case "id":
-		return &m.id, nil
+		return &m.ID, nil
 	case "method":
-		return &m.method, nil
+		return &m.Method, nil
 	case "params":
 		return &m.params, paramSlot
 	case "result":
-		return &m.result, nil
+		return &m.Result, nil
 	case "error":
-		return &m.failure, nil
+		return &m.Failure, nil
 	}
 	return nil, nil
 }
 
 // paramSlot keeps the members of params that calls have. The methods that are called less often
 // look up theirs with param.
-func paramSlot(m *message, key []byte) (slot *[]byte, members slotFunc) {
+func paramSlot(m *Message, key []byte) (slot *[]byte, members slotFunc) {
 	switch string(key) {
 	case "name":
 		return &m.name, nil
 	case "uri":
-		return &m.uri, nil
+		return &m.URI, nil
 	case "arguments":
 		return &m.arguments, nil
 	case "inputResponses":
@@ -244,7 +261,7 @@ func paramSlot(m *message, key []byte) (slot *[]byte, members slotFunc) {
 	return nil, nil
 }
 
-func metaSlot(m *message, key []byte) (slot *[]byte, members slotFunc) {
+func metaSlot(m *Message, key []byte) (slot *[]byte, members slotFunc) {
 	switch string(key) {
 	case keyProtocolVersion:
 		return &m.metaVersion, nil
@@ -260,8 +277,8 @@ func metaSlot(m *message, key []byte) (slot *[]byte, members slotFunc) {
 	return nil, nil
 }
 
-// param returns a member of params that no field keeps, or nil.
-func (m *message) param(name string) []byte {
+// Param returns a member of params that no field keeps, or nil.
+func (m *Message) Param(name string) []byte {
 	value, _ := jsonscan.Lookup(m.params, name)
 	return value
 }
@@ -282,27 +299,27 @@ func checkID(value []byte) string {
 }
 
 // validate sets m.invalid if m is not a JSON-RPC message. An id that cannot be echoed is dropped.
-func (m *message) validate() {
-	if problem := checkID(m.id); problem != "" {
-		m.id, m.invalid = nil, "id "+problem
+func (m *Message) validate() {
+	if problem := checkID(m.ID); problem != "" {
+		m.ID, m.Invalid = nil, "id "+problem
 		return
 	}
 	switch {
 	case string(m.version) != `"2.0"`:
-		m.invalid = `jsonrpc must be "2.0"`
-	case m.method != nil:
-		if len(m.method) < 3 || m.method[0] != '"' {
-			m.invalid = "method must be a non-empty string"
+		m.Invalid = `jsonrpc must be "2.0"`
+	case m.Method != nil:
+		if len(m.Method) < 3 || m.Method[0] != '"' {
+			m.Invalid = "method must be a non-empty string"
 			return
 		}
-		m.method = m.method[1 : len(m.method)-1]
-		if bytes.IndexByte(m.method, '\\') >= 0 {
-			m.method = jsonscan.Unescape(nil, m.method)
+		m.Method = m.Method[1 : len(m.Method)-1]
+		if bytes.IndexByte(m.Method, '\\') >= 0 {
+			m.Method = jsonscan.Unescape(nil, m.Method)
 		}
 		if m.params != nil && m.params[0] != '{' && string(m.params) != "null" {
-			m.invalid = "params must be an object"
+			m.Invalid = "params must be an object"
 		}
-	case m.id == nil || (m.result == nil) == (m.failure == nil):
-		m.invalid = "a message must have a method, or an id and either a result or an error"
+	case m.ID == nil || (m.Result == nil) == (m.Failure == nil):
+		m.Invalid = "a message must have a method, or an id and either a result or an error"
 	}
 }

@@ -14,11 +14,11 @@ func BenchmarkParseCall(b *testing.B) {
 	b.SetBytes(int64(len(data)))
 	b.ReportAllocs()
 	for b.Loop() {
-		p, err := parse(data, 64)
+		p, err := Parse(data, 64)
 		if err != nil {
 			b.Fatal(err)
 		}
-		p.release()
+		p.Release()
 	}
 }
 
@@ -26,11 +26,11 @@ func BenchmarkParseLongText(b *testing.B) {
 	data := []byte(`{"jsonrpc":"2.0","id":17,"method":"tools/call","params":{"name":"t","arguments":{"text":"` + strings.Repeat("words and words ", 6400) + `"}}}`)
 	b.SetBytes(int64(len(data)))
 	for b.Loop() {
-		p, err := parse(data, 64)
+		p, err := Parse(data, 64)
 		if err != nil {
 			b.Fatal(err)
 		}
-		p.release()
+		p.Release()
 	}
 }
 
@@ -45,7 +45,7 @@ func BenchmarkAppendLongText(b *testing.B) {
 
 func TestParsingACallDoesNotAllocate(t *testing.T) {
 	data := []byte(benchCall)
-	p := new(packet)
+	p := new(Packet)
 	read := func() {
 		p.scan.Reset(data, 64)
 		if err := p.read(); err != nil {

@@ -16,21 +16,21 @@ func FuzzParsedMembersAreJSON(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		p, err := parse(bytes.Clone(data), 8)
+		p, err := Parse(bytes.Clone(data), 8)
 		if err != nil {
 			return
 		}
 		if !json.Valid(data) {
 			t.Fatalf("%q was accepted", data)
 		}
-		for _, m := range p.messages {
-			for _, part := range [][]byte{m.id, m.params, m.name, m.arguments, m.meta, m.metaVersion, m.progressToken, m.result} {
+		for _, m := range p.Messages {
+			for _, part := range [][]byte{m.ID, m.params, m.name, m.arguments, m.meta, m.metaVersion, m.progressToken, m.Result} {
 				if part != nil && !json.Valid(part) {
 					t.Fatalf("%q was split into %q", data, part)
 				}
 			}
 		}
-		p.release()
+		p.Release()
 	})
 }
 

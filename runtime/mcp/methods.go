@@ -21,66 +21,66 @@ type Document struct {
 }
 
 // callTool appends the result of tools/call.
-func (s *Server) callTool(ctx context.Context, dst []byte, m *message, rc requestContext) ([]byte, *Error) {
-	o, req, err := handle(ctx, s, m, rc, s.handler.CallTool)
+func (s *Server) callTool(ctx context.Context, dst []byte, m *Message, rc RequestContext) ([]byte, *Error) {
+	o, _, err := handle(ctx, s, m, rc, s.handler.CallTool)
 	switch {
 	case err != nil:
 		return dst, err
-	case o.Questions != nil && rc.peer != nil:
-		return dst, s.suspendCall(ctx, m, req)
+	case o.Questions != nil && rc.Client != nil:
+		return dst, rc.Client.Suspend(ctx)
 	}
-	return o.appendResult(dst, rc.caller.Revision, rc.info), nil
+	return o.appendResult(dst, rc.Caller.Revision, rc.Info), nil
 }
 
 // appendDocument appends the result of prompts/get or resources/read.
 func (s *Server) appendDocument(
-	ctx context.Context, dst []byte, m *message, rc requestContext,
+	ctx context.Context, dst []byte, m *Message, rc RequestContext,
 	method func(context.Context, *CallRequest) (Document, error),
 ) ([]byte, *Error) {
 	d, req, err := handle(ctx, s, m, rc, method)
 	switch {
 	case err != nil:
 		return dst, err
-	case d.Questions != nil && rc.peer != nil:
-		return dst, s.suspendCall(ctx, m, req)
+	case d.Questions != nil && rc.Client != nil:
+		return dst, rc.Client.Suspend(ctx)
 	case d.Questions != nil:
-		return d.Questions.appendResult(dst, rc.info), nil
+		return d.Questions.appendResult(dst, rc.Info), nil
 	}
-	dst = d.Members.AppendJSON(beginResult(dst, rc.caller.Revision))
-	if rc.caller.Revision.Modern() && string(m.method) == "resources/read" {
+	dst = d.Members.AppendJSON(beginResult(dst, rc.Caller.Revision))
+	if rc.Caller.Revision.Modern() && string(m.Method) == "resources/read" {
 		ttl, private := d.TTL, d.Private
 		if req.Answers != nil || req.State != "" { // the result depends on more than the request
 			ttl, private = 0, true
 		}
 		dst = appendCacheHints(dst, ttl, private)
 	}
-	return rc.info.endResultWith(dst, rc.caller.Revision, d.Meta), nil
+	return rc.Info.endResultWith(dst, rc.Caller.Revision, d.Meta), nil
 }
 
 // handle calls a method of the Handler and ends the request afterwards, also after a panic.
 func handle[T any](
-	ctx context.Context, s *Server, m *message, rc requestContext,
+	ctx context.Context, s *Server, m *Message, rc RequestContext,
 	method func(context.Context, *CallRequest) (T, error),
 ) (result T, req *CallRequest, failed *Error) {
 	req, failed = newCallRequest(m, rc)
 	if failed != nil {
-		s.options.Logger.InfoContext(ctx, "call refused", "method", string(m.method), "subject", rc.caller.Subject,
-			"outcome", "refused", "remote", rc.caller.Remote, "message", failed.Message)
+		s.options.Logger.InfoContext(ctx, "call refused", "method", string(m.Method), "subject", rc.Caller.Subject,
+			"outcome", "refused", "remote", rc.Caller.Remote, "message", failed.Message)
 		if o := s.options.Observer; o != nil && o.Observes() {
-			o.Answered(rc.caller, string(m.method), failed, 0)
+			o.Answered(rc.Caller, string(m.Method), failed, 0)
 		}
 		return result, nil, failed
 	}
 	defer req.end()
-	if rc.resumed != nil {
-		req.resumeFrom(rc.resumed)
+	if rc.Client != nil {
+		rc.Client.Begin(ctx, req)
 	}
 	result, err := method(ctx, req)
 	if err != nil {
-		failed = s.protocolError(ctx, m, err)
+		failed = s.ProtocolError(ctx, m, err)
 	}
-	if failed != nil && rc.resumed != nil && failed.Message == InvalidState().Message {
-		failed = errNotResumed
+	if failed != nil && rc.Client != nil {
+		failed = rc.Client.Explain(failed)
 	}
 	return result, req, failed
 }
@@ -194,29 +194,29 @@ func (r *TaskRequest) Keep() *Memory { return r.decoded.keep() }
 const TasksExtension = "io.modelcontextprotocol/tasks"
 
 // serveTask appends the result of tasks/get, tasks/update or tasks/cancel.
-func (s *Server) serveTask(ctx context.Context, dst []byte, m *message, rc requestContext) ([]byte, *Error) {
-	if !rc.caller.Can("extensions", TasksExtension) {
+func (s *Server) serveTask(ctx context.Context, dst []byte, m *Message, rc RequestContext) ([]byte, *Error) {
+	if !rc.Caller.Can("extensions", TasksExtension) {
 		return dst, MissingCapability("extensions", TasksExtension)
 	}
 	id, invalid := m.subjectName()
 	if invalid != nil {
 		return dst, invalid
 	}
-	req := &TaskRequest{Method: string(m.method), ID: id, Caller: rc.caller, decoded: decodedMemory{of: rc.memory}}
+	req := &TaskRequest{Method: string(m.Method), ID: id, Caller: rc.Caller, decoded: decodedMemory{of: rc.Memory}}
 	if req.Method == "tasks/update" {
-		if req.Answers = m.inputResponses; !isObject(req.Answers) {
-			return dst, invalidParams("params.inputResponses must be an object")
+		if req.Answers = m.inputResponses; !IsObject(req.Answers) {
+			return dst, InvalidParams("params.inputResponses must be an object")
 		}
 	}
 	members, err := s.handler.Task(ctx, req)
 	if err != nil {
-		return dst, s.protocolError(ctx, m, err)
+		return dst, s.ProtocolError(ctx, m, err)
 	}
 	dst = append(dst, `{"resultType":"complete"`...)
 	if members != nil {
 		dst = members.AppendJSON(append(dst, ','))
 	}
-	return rc.info.endResult(dst, rc.caller.Revision), nil
+	return rc.Info.endResult(dst, rc.Caller.Revision), nil
 }
 
 // taskState returns the members of the object that tasks/get returns. A panic of the Handler is an
@@ -253,26 +253,26 @@ type Completion struct {
 const maxCompletionValues = 100
 
 // complete appends the result of completion/complete.
-func (s *Server) complete(ctx context.Context, dst []byte, m *message, rc requestContext) ([]byte, *Error) {
+func (s *Server) complete(ctx context.Context, dst []byte, m *Message, rc RequestContext) ([]byte, *Error) {
 	req, invalid := m.completeRequest()
 	if invalid != nil {
 		return dst, invalid
 	}
-	req.Caller = rc.caller
+	req.Caller = rc.Caller
 	c, err := s.handler.Complete(ctx, req)
 	if err != nil {
-		return dst, s.protocolError(ctx, m, err)
+		return dst, s.ProtocolError(ctx, m, err)
 	}
-	return rc.info.endResult(c.appendMembers(beginResult(dst, rc.caller.Revision)), rc.caller.Revision), nil
+	return rc.Info.endResult(c.appendMembers(beginResult(dst, rc.Caller.Revision)), rc.Caller.Revision), nil
 }
 
-func (m *message) completeRequest() (*CompleteRequest, *Error) {
+func (m *Message) completeRequest() (*CompleteRequest, *Error) {
 	req := &CompleteRequest{Meta: m.meta}
 	kind, ok := jsonscan.LookupText(m.params, "ref", "type")
 	name := "name"
 	switch {
 	case !ok:
-		return nil, invalidParams("params.ref must be an object with a type, which is ref/prompt or ref/resource")
+		return nil, InvalidParams("params.ref must be an object with a type, which is ref/prompt or ref/resource")
 	case kind == "ref/prompt":
 		req.Kind = "prompt"
 	case kind == "ref/tool":
@@ -280,27 +280,27 @@ func (m *message) completeRequest() (*CompleteRequest, *Error) {
 	case kind == "ref/resource":
 		req.Kind, name = "resource", "uri"
 	default:
-		return nil, invalidParams("params.ref.type must be ref/prompt or ref/resource, got %q",
+		return nil, InvalidParams("params.ref.type must be ref/prompt or ref/resource, got %q",
 			jsonscan.Excerpt(kind))
 	}
 	if req.Name, ok = jsonscan.LookupText(m.params, "ref", name); !ok {
-		return nil, invalidParams("params.ref.%s must be a string", name)
+		return nil, InvalidParams("params.ref.%s must be a string", name)
 	}
 	if invalid := checkURI("params.ref."+name, req.Name); invalid != nil && name == "uri" {
 		return nil, invalid
 	}
 	if req.Argument, ok = jsonscan.LookupText(m.params, "argument", "name"); !ok {
-		return nil, invalidParams("params.argument must be an object with a name, a string")
+		return nil, InvalidParams("params.argument must be an object with a name, a string")
 	}
 	if req.Value, ok = jsonscan.LookupText(m.params, "argument", "value"); !ok {
-		return nil, invalidParams("params.argument.value must be a string")
+		return nil, InvalidParams("params.argument.value must be a string")
 	}
-	if known := m.param("context"); known != nil && string(known) != "null" && !isObject(known) {
-		return nil, invalidParams("params.context must be an object")
+	if known := m.Param("context"); known != nil && string(known) != "null" && !IsObject(known) {
+		return nil, InvalidParams("params.context must be an object")
 	}
 	if arguments, ok := jsonscan.Lookup(m.params, "context", "arguments"); ok {
 		if !isObjectOfStrings(arguments) {
-			return nil, invalidParams("params.context.arguments must be an object of strings")
+			return nil, InvalidParams("params.context.arguments must be an object of strings")
 		}
 		req.Context = arguments
 	}
@@ -309,7 +309,7 @@ func (m *message) completeRequest() (*CompleteRequest, *Error) {
 
 // isObjectOfStrings reports whether a scanned value is an object whose values are strings.
 func isObjectOfStrings(value []byte) bool {
-	if !isObject(value) {
+	if !IsObject(value) {
 		return false
 	}
 	texts := true

@@ -85,7 +85,7 @@ func countMethods(stream io.Reader, n int) map[string]int {
 
 func TestLateListenerGetsOnlyTheCurrentTaskState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := mcp.New(newFakeHandler(), mcp.Options{})
+		s := newServer(newFakeHandler(), mcp.Options{})
 		client, replies, served := serveOverPipes(t, s)
 		io.WriteString(client, expand(`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"taskIds":["parcel"],"resourceSubscriptions":["note://a"]},"FOLLOWS TASKS"}}`+"\n"))
 		synctest.Wait() // the acknowledgement is being written, and the client does not read it
@@ -165,7 +165,7 @@ func TestListChangeNotifiesOnlyItsToolset(t *testing.T) {
 }
 
 func TestServingAnUnknownToolsetFails(t *testing.T) {
-	err := mcp.New(newFakeHandler(), mcp.Options{}).For("other").Serve(t.Context(), io.NopCloser(strings.NewReader("")), io.Discard)
+	err := newServer(newFakeHandler(), mcp.Options{}).For("other").Serve(t.Context(), io.NopCloser(strings.NewReader("")), io.Discard)
 	if err == nil || !strings.Contains(err.Error(), `"other"`) {
 		t.Errorf("Serve returned %v", err)
 	}

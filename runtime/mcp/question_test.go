@@ -227,7 +227,7 @@ func TestQuestionsEndWithTheStreams(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := mcp.New(newAskingHandler(), mcp.Options{})
+				s := newServer(newAskingHandler(), mcp.Options{})
 				client, lines, served := startInitializedStream(t, s)
 				io.WriteString(client, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"ask"}}`+"\n")
 				if lines.Scan(); !strings.Contains(lines.Text(), `"id":"ask-1"`) {
@@ -247,7 +247,7 @@ func TestQuestionsEndWithTheStreams(t *testing.T) {
 
 func TestQuestionsOfOneCallAreAnsweredInAnyOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := mcp.New(newAskingHandler(), mcp.Options{})
+		s := newServer(newAskingHandler(), mcp.Options{})
 		client, lines, served := startInitializedStream(t, s)
 		io.WriteString(client, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"ask-all"}}`+"\n")
 		asked := map[string]string{}
@@ -273,7 +273,7 @@ func TestQuestionsOfOneCallAreAnsweredInAnyOrder(t *testing.T) {
 
 func TestAnswerStaysValidWhenTheNextOneArrives(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := mcp.New(newAskingHandler(), mcp.Options{})
+		s := newServer(newAskingHandler(), mcp.Options{})
 		client, lines, served := startInitializedStream(t, s)
 		io.WriteString(client, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"ask-twice"}}`+"\n")
 		for _, answer := range []string{`{"jsonrpc":"2.0","id":"ask-1","result":[1]}`, `{"jsonrpc":"2.0","id":"ask-2","result":[2]}`} {

@@ -15,18 +15,19 @@ import (
 	"time"
 
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/mcp/legacy"
 	"hatchel/runtime/state"
 	"hatchel/runtime/state/couriertest"
 )
 
-// testCourier is a courier with the errors of package mcp.
+// testCourier is a courier with the errors of package legacy.
 type testCourier struct{ *couriertest.Courier }
 
-func (c testCourier) Send(ctx context.Context, to string, news []byte) error {
-	err := c.Courier.Send(ctx, to, news)
+func (c testCourier) Send(ctx context.Context, to string, message []byte) error {
+	err := c.Courier.Send(ctx, to, message)
 	switch {
 	case errors.Is(err, state.ErrGone):
-		return mcp.ErrGone
+		return legacy.ErrNoReceiver
 	case errors.Is(err, state.ErrUnavailable):
 		return mcp.ErrUnavailable
 	}
@@ -40,7 +41,7 @@ type process struct {
 	stop   func()
 }
 
-// withCouriers runs processes that carry each other news.
+// withCouriers runs processes that send each other messages.
 func withCouriers(t *testing.T, n int, f func(t *testing.T, x *couriertest.Exchange, all []*process)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -63,12 +64,14 @@ func withCouriers(t *testing.T, n int, f func(t *testing.T, x *couriertest.Excha
 	})
 }
 
-func startProcess(t *testing.T, x *couriertest.Exchange, store mcp.SessionStore, key []byte) *process {
+func startProcess(t *testing.T, x *couriertest.Exchange, store legacy.Store, key []byte) *process {
 	courier := x.New()
 	v := &testClient{t: t, handler: newAskingHandler(), log: new(bytes.Buffer)}
-	v.server = mcp.New(v.handler, mcp.Options{SessionKey: key, SessionStore: store, Courier: testCourier{courier}})
+	v.server = newServer(v.handler, withLegacy(legacy.Options{Key: key, Store: store, Courier: testCourier{courier}}))
 	ctx, vanish := context.WithCancel(t.Context())
-	go courier.Hear(ctx, v.server.Heard, func(error) {})
+	go courier.Hear(ctx, func(from string, message []byte) {
+		v.server.Receive(context.WithoutCancel(ctx), from, message)
+	}, func(error) {})
 	client, stop := startHTTP(t, withToolsets(v.server))
 	v.client = &http.Client{Transport: client.Transport.(*readableIDs).base}
 	return &process{v, vanish, func() {
@@ -443,7 +446,7 @@ func TestStreamOfAProcessThatIsGoneEndsWithAnError(t *testing.T) {
 }
 
 func TestStreamOfAnEarlierProcessEndsWithAnError(t *testing.T) {
-	options := sharedOptions()
+	options := sharedOptions(new(memorySessions))
 	withServer(t, options, func(t *testing.T, before *testClient) {
 		a := &process{testClient: before}
 		before.client = &http.Client{Transport: before.client.Transport.(*readableIDs).base}
@@ -452,7 +455,7 @@ func TestStreamOfAnEarlierProcessEndsWithAnError(t *testing.T) {
 		call.next()
 		call.close()
 		after := &testClient{t: t, handler: newFakeHandler(), log: new(bytes.Buffer)}
-		after.server = mcp.New(after.handler, options)
+		after.server = newServer(after.handler, options)
 		client, stop := startHTTP(t, withToolsets(after.server))
 		after.client = client
 		got := readAll(after.send(t.Context(), "GET", "", append(session, "Last-Event-ID", call.last)...))

@@ -9,46 +9,45 @@ import (
 	"hatchel/hcl/jsonscan"
 )
 
-// requestContext is the caller of a request and the connection to it.
-type requestContext struct {
-	caller  *Caller
-	peer    *peer // the session of the request; nil in the modern era
-	wire    wire
-	info    *Info         // as of the start of the request
-	resumed *postResponse // of a suspended call that continues, or nil
-	memory  *reservation  // of the request; nil without a limit
+// RequestContext is the caller of a request and the connection to it.
+type RequestContext struct {
+	Caller *Caller
+	Client LegacyClient // nil in the modern era
+	Wire   Wire
+	Info   *Info        // as of the start of the request
+	Memory *Reservation // of the request; nil without a limit
 }
 
-// reply appends the reply to a request of either era. It serves every method except initialize and
+// Reply appends the reply to a request of either era. It serves every method except initialize and
 // subscriptions/listen. An error is part of the reply already; it is returned for the transport to
 // choose a status. Panics of the Handler and of its Appenders end here.
-func (s *Server) reply(ctx context.Context, dst []byte, m *message, rc requestContext) (out []byte, failed *Error) {
+func (s *Server) Reply(ctx context.Context, dst []byte, m *Message, rc RequestContext) (out []byte, failed *Error) {
 	start := len(dst)
-	if o := s.options.Observer; o != nil && !isCall(m.method) && o.Observes() {
+	if o := s.options.Observer; o != nil && !isCall(m.Method) && o.Observes() {
 		began := time.Now()
-		defer func() { o.Answered(rc.caller, string(m.method), failed, time.Since(began)) }()
+		defer func() { o.Answered(rc.Caller, string(m.Method), failed, time.Since(began)) }()
 	}
 	defer func() {
 		if p := recover(); p != nil {
 			failed = s.internalError(ctx, m, panicError(p))
-			out = failed.appendReply(dst[:start], m.id)
+			out = failed.AppendReply(dst[:start], m.ID)
 		}
 	}()
-	dst, err := s.appendResult(ctx, m.beginReply(dst), m, rc)
+	dst, err := s.appendResult(ctx, m.BeginReply(dst), m, rc)
 	if err != nil {
-		return err.appendReply(dst[:start], m.id), err
+		return err.AppendReply(dst[:start], m.ID), err
 	}
 	return append(dst, '}'), nil
 }
 
-// beginReply opens the reply to a request with a result.
-func (m *message) beginReply(dst []byte) []byte {
-	return append(append(append(dst, `{"jsonrpc":"2.0","id":`...), m.id...), `,"result":`...)
+// BeginReply opens the reply to a request with a result.
+func (m *Message) BeginReply(dst []byte) []byte {
+	return append(append(append(dst, `{"jsonrpc":"2.0","id":`...), m.ID...), `,"result":`...)
 }
 
-func (s *Server) appendResult(ctx context.Context, dst []byte, m *message, rc requestContext) ([]byte, *Error) {
-	modern := rc.caller.Revision.Modern()
-	switch string(m.method) {
+func (s *Server) appendResult(ctx context.Context, dst []byte, m *Message, rc RequestContext) ([]byte, *Error) {
+	modern := rc.Caller.Revision.Modern()
+	switch string(m.Method) {
 	case "tools/call":
 		return s.callTool(ctx, dst, m, rc)
 	case "tools/list":
@@ -71,18 +70,15 @@ func (s *Server) appendResult(ctx context.Context, dst []byte, m *message, rc re
 		}
 	case "server/discover":
 		if modern {
-			return rc.info.appendDiscoverResult(dst), nil
-		}
-	case "ping":
-		if !modern {
-			return append(dst, "{}"...), nil
-		}
-	case "logging/setLevel", "resources/subscribe", "resources/unsubscribe":
-		if !modern && rc.peer.subscription != nil {
-			return append(dst, "{}"...), s.updatePeer(ctx, m, rc)
+			return rc.Info.appendDiscoverResult(dst, s.Revisions()), nil
 		}
 	}
-	return dst, errorf(CodeMethodNotFound, "Method not found: %s", jsonscan.Excerpt(m.method))
+	if rc.Client != nil {
+		if out, err, served := rc.Client.Serve(ctx, dst, m); served {
+			return out, err
+		}
+	}
+	return dst, Errorf(CodeMethodNotFound, "Method not found: %s", jsonscan.Excerpt(m.Method))
 }
 
 // isCall reports whether a request is one for the CallTool, GetPrompt or ReadResource of the Handler.
@@ -94,9 +90,9 @@ func isCall(method []byte) bool {
 	return false
 }
 
-// mayBlock reports whether a request may have to wait. The others are answered from memory and need
+// MayBlock reports whether a request may have to wait. The others are answered from memory and need
 // neither a goroutine nor keep-alives.
-func mayBlock(method []byte) bool {
+func MayBlock(method []byte) bool {
 	switch string(method) {
 	case "tools/call", "prompts/get", "resources/read", "completion/complete",
 		"tasks/get", "tasks/update", "tasks/cancel", "resources/subscribe", "resources/unsubscribe":
@@ -113,8 +109,8 @@ func beginResult(dst []byte, r Revision) []byte {
 	return append(dst, '{')
 }
 
-// protocolError returns the error that the client receives for an error of the Handler.
-func (s *Server) protocolError(ctx context.Context, m *message, err error) *Error {
+// ProtocolError returns the error that the client receives for an error of the Handler.
+func (s *Server) ProtocolError(ctx context.Context, m *Message, err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e
 	}
@@ -122,15 +118,15 @@ func (s *Server) protocolError(ctx context.Context, m *message, err error) *Erro
 }
 
 // internalError logs an error that the client must not see and returns what it receives instead.
-func (s *Server) internalError(ctx context.Context, m *message, err error) *Error {
+func (s *Server) internalError(ctx context.Context, m *Message, err error) *Error {
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		return errorf(CodeInternalError, "Cancelled")
+		return Errorf(CodeInternalError, "Cancelled")
 	}
 	id := rand.Text()[:12]
 	_, subject := m.subject()
 	name, _ := jsonscan.Text(subject)
 	s.options.Logger.ErrorContext(ctx, "request failed",
-		"correlation_id", id, "method", string(m.method), "name", name, "error", err)
+		"correlation_id", id, "method", string(m.Method), "name", name, "error", err)
 	return &Error{
 		Code:    CodeInternalError,
 		Message: "Internal error",

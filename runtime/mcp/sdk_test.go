@@ -65,7 +65,7 @@ func onEveryTransport(t *testing.T, revisions []string, o *sdk.ClientOptions, f 
 		for _, revision := range revisions {
 			t.Run(name+"/"+revision, func(t *testing.T) {
 				s := &sdkServer{handler: newFakeHandler()}
-				s.server = mcp.New(s.handler, mcp.Options{})
+				s.server = newServer(s.handler, mcp.Options{})
 				client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, o)
 				client.AddRoots(&sdk.Root{URI: "file:///home", Name: "home"})
 				ctx, cancel := context.WithTimeout(t.Context(), timeout)

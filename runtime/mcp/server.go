@@ -3,7 +3,6 @@ package mcp
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"log/slog"
 	"net/http"
 	"sync"
@@ -19,8 +18,7 @@ type Server struct {
 	calls         *semaphore.Weighted // requests in progress
 	memory        memoryBudget
 	listeners     *semaphore.Weighted // event streams that wait for something to happen
-	sessions      sessions
-	relay         relay
+	legacy        Legacy              // nil if only modern clients are served
 	streams       httpStreams
 	subscriptions subscriptionRegistry
 
@@ -40,18 +38,12 @@ func New(h Handler, o Options) *Server {
 		memory:        memoryBudget{byCaller: make(map[string]int64)},
 		listeners:     semaphore.NewWeighted(maxListeners),
 		streams:       httpStreams{active: make(map[*httpStream]struct{})},
-		subscriptions: subscriptionRegistry{byTopic: make(map[topic]map[*subscription]struct{})},
+		subscriptions: subscriptionRegistry{byTopic: make(map[topic]map[*Subscription]struct{})},
 		closing:       make(chan struct{}),
 		refusing:      make(chan struct{}),
 	}
-	s.relay.server, s.relay.courier, s.relay.running = s, o.Courier, semaphore.NewWeighted(maxRunning)
-	s.sessions = sessions{
-		server: s, process: rand.Text(), sealer: NewSealer(o.SessionKey), store: o.SessionStore,
-		limit: o.Sessions, eventLimit: o.SessionEvents,
-		byID: make(map[string]*session), byName: make(map[sessionName]*session),
-	}
-	if o.Courier != nil {
-		s.sessions.process = o.Courier.Name()
+	if o.Legacy != nil {
+		s.legacy = o.Legacy(s)
 	}
 	return s
 }
@@ -79,9 +71,9 @@ func (s *Server) FollowsTask(id string) bool { return s.subscriptions.has(topic{
 
 // Connected returns how many sessions are in memory, and how many streams there are to clients over HTTP.
 func (s *Server) Connected() (sessions, streams int) {
-	s.sessions.mu.Lock()
-	sessions = len(s.sessions.byID)
-	s.sessions.mu.Unlock()
+	if s.legacy != nil {
+		sessions = s.legacy.Count()
+	}
 	s.streams.mu.Lock()
 	defer s.streams.mu.Unlock()
 	return sessions, len(s.streams.active)
@@ -91,7 +83,9 @@ func (s *Server) Connected() (sessions, streams int) {
 // of unauthenticated clients is nil.
 func (s *Server) Retain(valid func(*Identity) bool) {
 	s.streams.retain(valid)
-	s.sessions.retain(valid)
+	if s.legacy != nil {
+		s.legacy.Retain(valid)
+	}
 }
 
 // EndStreams ends the streams that wait for something to happen, refuses new ones, and closes each
@@ -123,11 +117,9 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	s.EndStreams()
 	s.refuseOnce.Do(func() { close(s.refusing) })
 	if !awaitAll(ctx, s.listeners, maxListeners) || !awaitAll(ctx, s.calls, maxCalls) ||
-		!awaitAll(ctx, s.relay.running, maxRunning) { // last, because other processes get the last events of calls
+		s.legacy != nil && !s.legacy.Shutdown(ctx) { // last, because other processes get the last events of calls
 		return context.Cause(ctx)
 	}
-	s.sessions.closeAll()
-	s.sessions.saveDeleted()
 	return nil
 }
 
@@ -149,8 +141,8 @@ var ErrClosing = &Error{Code: CodeBusy, Message: "The server is shutting down"}
 // while these are unavailable. Over HTTP its status is 503, with the header Retry-After.
 var ErrUnavailable = &Error{Code: CodeBusy, Message: "The state store is unavailable. Try again in a moment"}
 
-// isTransient reports whether the client is asked to try again, with 503 and the header Retry-After.
-func (e *Error) isTransient() bool { return e == ErrClosing || e == ErrUnavailable || e == ErrNoMemory }
+// IsTransient reports whether the client is asked to try again, with 503 and the header Retry-After.
+func (e *Error) IsTransient() bool { return e == ErrClosing || e == ErrUnavailable || e == ErrNoMemory }
 
 // acquire reports whether a place in the semaphore is acquired: there is one, and the channel that
 // refuses is not closed.
@@ -165,27 +157,45 @@ func acquire(places *semaphore.Weighted, refuses <-chan struct{}) bool {
 	return true
 }
 
-// admit acquires s.calls for a request, or returns the error to answer with.
-func (s *Server) admit() *Error {
+// Admit acquires s.calls for a request, or returns the error to answer with.
+func (s *Server) Admit() *Error {
 	switch {
 	case acquire(s.calls, s.refusing):
 		return nil
 	case isClosed(s.refusing):
 		return ErrClosing
 	}
-	return errorf(CodeBusy, "Too many concurrent requests: %d are in progress. Try again shortly", maxCalls)
+	return Errorf(CodeBusy, "Too many concurrent requests: %d are in progress. Try again shortly", maxCalls)
 }
 
-// admitStream acquires s.listeners for a stream of these, or returns the error to answer with.
-func (s *Server) admitStream(these string) *Error {
+// Release undoes admit.
+func (s *Server) Release() { s.calls.Release(1) }
+
+// AdmitStream acquires s.listeners for a stream of these, or returns the error to answer with.
+func (s *Server) AdmitStream(these string) *Error {
 	switch {
 	case acquire(s.listeners, s.closing):
 		return nil
 	case isClosed(s.closing):
 		return ErrClosing
 	}
-	return errorf(CodeBusy, "Too many concurrent %s. Try again shortly", these)
+	return Errorf(CodeBusy, "Too many concurrent %s. Try again shortly", these)
 }
+
+// ReleaseStream undoes admitStream.
+func (s *Server) ReleaseStream() { s.listeners.Release(1) }
+
+// Settings returns the options of the server, with their defaults.
+func (s *Server) Settings() Options { return s.options }
+
+// Ending returns a channel that is closed by EndStreams.
+func (s *Server) Ending() <-chan struct{} { return s.closing }
+
+// IsClosing reports whether EndStreams was called.
+func (s *Server) IsClosing() bool { return isClosed(s.closing) }
+
+// IsRefusing reports whether Shutdown was called.
+func (s *Server) IsRefusing() bool { return isClosed(s.refusing) }
 
 func isClosed(c <-chan struct{}) bool {
 	select {
@@ -229,13 +239,16 @@ func (t Toolset) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.reject(w, http.StatusNotFound, "Toolset not found")
 		return
 	}
-	switch r.Method {
-	case http.MethodPost:
+	switch {
+	case r.Method == http.MethodPost:
 		s.servePost(w, r, t.name, info)
-	case http.MethodGet:
-		s.serveGet(w, r, t.name, info)
-	case http.MethodDelete:
-		s.serveDelete(w, r, t.name, info)
+	case s.legacy == nil:
+		w.Header().Set("Allow", "POST")
+		s.reject(w, http.StatusMethodNotAllowed, "Only POST is supported")
+	case r.Method == http.MethodGet:
+		s.legacy.ServeGet(w, r, t.name, info)
+	case r.Method == http.MethodDelete:
+		s.legacy.ServeDelete(w, r, t.name, info)
 	default:
 		w.Header().Set("Allow", "POST, GET, DELETE")
 		s.reject(w, http.StatusMethodNotAllowed, "Only POST, GET and DELETE are supported")
@@ -261,18 +274,10 @@ type Options struct {
 	MaxFrame int   // bytes of a line: 16 MiB
 	MaxDepth int   // levels of nesting: 64
 
-	// SessionKey seals the ids of sessions over HTTP: 32 bytes. A session goes on in each Server with
-	// the same key, also later. nil is a random key.
-	SessionKey []byte
-	// SessionStore keeps what belongs to sessions and does not fit in their ids; nil keeps none.
-	SessionStore SessionStore
-	// Courier carries news to the other processes with the same SessionKey and SessionStore; nil if there
-	// are none. What it brings goes to Server.Heard.
-	Courier Courier
+	// Legacy returns what serves the clients of the revisions up to 2025-11-25; nil serves only modern ones.
+	Legacy func(*Server) Legacy
 
-	Sessions        int   // over HTTP that are in memory; the others are opened again by their next request: 4096
-	SessionEvents   int64 // bytes of events that all sessions keep for returning clients: 64 MiB
-	CallsPerSession int   // concurrent requests of a session or a pair of streams: 128
+	CallsPerSession int // concurrent requests of a session or a pair of streams: 128
 }
 
 // Observer is told how long requests took that the CallTool, GetPrompt and ReadResource of the Handler have not seen.
@@ -291,15 +296,15 @@ type Observer interface {
 	SessionEnded(http bool, took time.Duration)
 }
 
-// observeInitialize tells the Observer of a reply to initialize.
-func (s *Server) observeInitialize(caller *Caller, failed *Error, began time.Time) {
+// ObserveInitialize tells the Observer of a reply to initialize.
+func (s *Server) ObserveInitialize(caller *Caller, failed *Error, began time.Time) {
 	if o := s.options.Observer; o != nil && o.Observes() {
 		o.Answered(caller, "initialize", failed, time.Since(began))
 	}
 }
 
-// observeEnd tells the Observer of the end of a session.
-func (s *Server) observeEnd(http bool, began time.Time) {
+// ObserveEnd tells the Observer of the end of a session.
+func (s *Server) ObserveEnd(http bool, began time.Time) {
 	if o := s.options.Observer; o != nil && o.Observes() {
 		o.SessionEnded(http, time.Since(began))
 	}
@@ -325,11 +330,7 @@ func (o Options) withDefaults() Options {
 		MaxBody:         cmp.Or(o.MaxBody, 4<<20),
 		MaxFrame:        cmp.Or(o.MaxFrame, 16<<20),
 		MaxDepth:        cmp.Or(o.MaxDepth, 64),
-		Sessions:        cmp.Or(o.Sessions, 4096),
-		SessionKey:      o.SessionKey,
-		SessionStore:    o.SessionStore,
-		Courier:         o.Courier,
-		SessionEvents:   cmp.Or(o.SessionEvents, 64<<20),
+		Legacy:          o.Legacy,
 		CallsPerSession: cmp.Or(o.CallsPerSession, 128),
 	}
 }
@@ -340,8 +341,7 @@ const (
 	maxListeners = 16384 // event streams of all clients that wait for something to happen
 
 	firstByteTimeout  = 5 * time.Second  // after which keep-alives of a pending call begin
-	keepAliveInterval = 15 * time.Second // between keep-alives
+	KeepAliveInterval = 15 * time.Second // between keep-alives
 	bodyTimeout       = 30 * time.Second // for a peer to send its request
 	sendTimeout       = 30 * time.Second // for a peer to accept a part of a reply
-	returnTimeout     = 30 * time.Second // for a disconnected client to return for a question
 )

@@ -14,15 +14,16 @@ import (
 	"time"
 
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/mcp/legacy"
 )
 
-// memorySessions is a SessionStore in memory.
+// memorySessions is a legacy.Store in memory.
 type memorySessions struct {
 	mu      sync.Mutex
-	records map[string]memorySession  // guarded by mu
-	deleted [][]byte                  // guarded by mu
-	uses    int                       // of records; guarded by mu
-	calls   map[string]mcp.StoredCall // guarded by mu
+	records map[string]memorySession     // guarded by mu
+	deleted [][]byte                     // guarded by mu
+	uses    int                          // of records; guarded by mu
+	calls   map[string]legacy.StoredCall // guarded by mu
 }
 
 type memorySession struct {
@@ -54,13 +55,13 @@ func (m *memorySessions) SaveSession(
 	return true, nil
 }
 
-func (m *memorySessions) LoadCall(_ context.Context, name string) (mcp.StoredCall, error) {
+func (m *memorySessions) LoadCall(_ context.Context, name string) (legacy.StoredCall, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.calls[name], nil
 }
 
-func (m *memorySessions) ListCalls(_ context.Context, session string) (calls []mcp.StoredCall, err error) {
+func (m *memorySessions) ListCalls(_ context.Context, session string) (calls []legacy.StoredCall, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, name := range slices.Sorted(maps.Keys(m.calls)) {
@@ -71,21 +72,21 @@ func (m *memorySessions) ListCalls(_ context.Context, session string) (calls []m
 	return calls, nil
 }
 
-func (m *memorySessions) SaveCall(_ context.Context, _ string, call mcp.StoredCall, _ time.Time) (bool, error) {
+func (m *memorySessions) SaveCall(_ context.Context, _ string, call legacy.StoredCall, _ time.Time) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.calls[call.Name].Version != call.Version {
 		return false, nil
 	}
 	if m.calls == nil {
-		m.calls = map[string]mcp.StoredCall{}
+		m.calls = map[string]legacy.StoredCall{}
 	}
 	call.Version++
 	m.calls[call.Name] = call
 	return true, nil
 }
 
-func (m *memorySessions) RemoveCall(_ context.Context, call mcp.StoredCall) (bool, error) {
+func (m *memorySessions) RemoveCall(_ context.Context, call legacy.StoredCall) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	found := m.calls[call.Name].Version == call.Version
@@ -120,17 +121,17 @@ func (m *memorySessions) LoadDeleted(_ context.Context, add func(names []byte) b
 	return nil
 }
 
-// sharedOptions are those of processes of one server.
-func sharedOptions() mcp.Options {
-	return mcp.Options{SessionKey: bytes.Repeat([]byte{7}, 32), SessionStore: new(memorySessions)}
+// sharedOptions are those of processes of one server with a store.
+func sharedOptions(store legacy.Store) mcp.Options {
+	return withLegacy(legacy.Options{Key: bytes.Repeat([]byte{7}, 32), Store: store})
 }
 
 // withProcesses starts two processes of one server.
 func withProcesses(t *testing.T, f func(t *testing.T, a, b *testClient)) {
-	options := sharedOptions()
+	options := sharedOptions(new(memorySessions))
 	withServer(t, options, func(t *testing.T, a *testClient) {
 		b := &testClient{t: t, handler: newFakeHandler(), log: new(bytes.Buffer)}
-		b.server = mcp.New(b.handler, options)
+		b.server = newServer(b.handler, options)
 		client, stop := startHTTP(t, withToolsets(b.server))
 		b.client = client
 		f(t, a, b)
@@ -192,7 +193,8 @@ func TestSubscriptionsAndLevelOfASessionGoOnInAnotherProcess(t *testing.T) {
 }
 
 func TestDeletedSessionIsNotFoundAfterARestart(t *testing.T) {
-	options := sharedOptions()
+	store := new(memorySessions)
+	options := sharedOptions(store)
 	var session []string
 	withServer(t, options, func(t *testing.T, v *testClient) {
 		session = v.sessionHeaders()
@@ -203,14 +205,14 @@ func TestDeletedSessionIsNotFoundAfterARestart(t *testing.T) {
 		if reply := v.send(t.Context(), "POST", pingMessage, session...); reply.StatusCode != http.StatusNotFound {
 			t.Errorf("got %s", reply.Status)
 		}
-		if n := len(options.SessionStore.(*memorySessions).records); n > 0 {
+		if n := len(store.records); n > 0 {
 			t.Errorf("%d records are left", n)
 		}
 	})
 }
 
 func TestSessionsThatWereForgottenGoOn(t *testing.T) {
-	withServer(t, mcp.Options{Sessions: 2}, func(t *testing.T, v *testClient) {
+	withServer(t, withLegacy(legacy.Options{Sessions: 2}), func(t *testing.T, v *testClient) {
 		var sessions [][]string
 		for range 5 {
 			sessions = append(sessions, v.sessionHeaders())
@@ -228,7 +230,7 @@ func TestSessionWithACallIsNotForgotten(t *testing.T) {
 		h := newFakeHandler()
 		h.started, h.release = make(chan string, 1), make(chan struct{})
 		return h
-	}, mcp.Options{Sessions: 1}, func(t *testing.T, v *testClient) {
+	}, withLegacy(legacy.Options{Sessions: 1}), func(t *testing.T, v *testClient) {
 		busy := v.openSession("2025-11-25")
 		replies := make(chan string, 1)
 		go func() { replies <- readAll(busy.call(t.Context(), 2, "wait")) }()
@@ -253,7 +255,7 @@ func TestIDsThatWereNotGivenOutAreNotFound(t *testing.T) {
 			return reply.Header.Get("Mcp-Session-Id")
 		}
 		foreign := &testClient{t: t, handler: newFakeHandler(), log: new(bytes.Buffer)}
-		foreign.server = mcp.New(foreign.handler, mcp.Options{})
+		foreign.server = newServer(foreign.handler, mcp.Options{})
 		client, stop := startHTTP(t, withToolsets(foreign.server))
 		defer stop()
 		foreign.client = client
@@ -344,7 +346,7 @@ func TestSessionExpiresAfter30Days(t *testing.T) {
 }
 
 func TestDeletedSessionThatWasForgottenIsNotFound(t *testing.T) {
-	withServer(t, mcp.Options{Sessions: 1}, func(t *testing.T, v *testClient) {
+	withServer(t, withLegacy(legacy.Options{Sessions: 1}), func(t *testing.T, v *testClient) {
 		session := v.sessionHeaders()
 		readAll(v.send(t.Context(), "DELETE", "", session...))
 		v.sessionHeaders()

@@ -27,7 +27,7 @@ func (t Toolset) Serve(ctx context.Context, in io.ReadCloser, out io.Writer) err
 	defer cancel(nil)
 	c := &stdioConn{
 		server: s, toolset: t.name, initialInfo: info, ctx: ctx, writer: lineWriter{w: out},
-		listeners: make(map[string]*subscription), inflightModern: inflightRequests{limit: s.options.CallsPerSession},
+		listeners: make(map[string]*Subscription), inflightModern: InflightRequests{Limit: s.options.CallsPerSession},
 	}
 	c.writer.room.L = &c.writer.mu
 	c.writer.failed = func(err error) { cancel(fmt.Errorf("writing messages: %w", err)) }
@@ -48,9 +48,8 @@ func (t Toolset) Serve(ctx context.Context, in io.ReadCloser, out io.Writer) err
 	c.subscribing.Wait()
 	c.closeListeners()
 	if p := c.peer.Load(); p != nil {
-		p.requests.close(ErrUnreachable)
-		p.subscription.close()
-		s.observeEnd(false, c.began)
+		(*p).Close()
+		s.ObserveEnd(false, c.began)
 	}
 	c.replying.Wait()
 	c.writer.writers.Wait()
@@ -66,56 +65,36 @@ type stdioConn struct {
 	writer         lineWriter
 	replying       sync.WaitGroup   // goroutines that answer requests
 	subscribing    sync.WaitGroup   // goroutines that start subscriptions
-	inflightModern inflightRequests // of the modern era
+	inflightModern InflightRequests // of the modern era
 
 	processing sync.Mutex // held while a line is processed
 	over       bool       // Serve is about to return, and lines are dropped; guarded by processing
 
-	peer  atomic.Pointer[peer] // after initialize
-	began time.Time            // when peer was set, before which it must not be read
+	peer  atomic.Pointer[LegacyPeer] // after initialize
+	began time.Time                  // when peer was set, before which it must not be read
 
 	mu        sync.Mutex
-	listeners map[string]*subscription // by id as sent; guarded by mu
+	listeners map[string]*Subscription // by id as sent; guarded by mu
 }
 
-func (c *stdioConn) notify(frame []byte) { c.writer.writeLine(frame) }
-
-func (c *stdioConn) clientRequests() *clientRequests {
-	if p := c.peer.Load(); p != nil {
-		return &p.requests
-	}
-	return nil
-}
-
-// detach reports false: all calls share the streams.
-func (c *stdioConn) detach(time.Duration) bool { return false }
-
-// suspending returns nil: the client cannot return.
-func (c *stdioConn) suspending() <-chan struct{} { return nil }
-
-func (c *stdioConn) newCallRecord() *callRecord { return nil }
-
-func (c *stdioConn) leave() {}
-
-// disconnected reports false: all requests end with the streams.
-func (c *stdioConn) disconnected() bool { return false }
+func (c *stdioConn) Notify(frame []byte) { c.writer.writeLine(frame) }
 
 // read processes every line of in.
 func (c *stdioConn) read(in io.Reader) error {
 	r := bufio.NewReaderSize(in, 64<<10)
 	for {
-		line := borrowBuffer()
-		line.memory = reservation{server: c.server}
+		line := BorrowBuffer()
+		line.memory = Reservation{server: c.server}
 		refused, id, err := readLine(r, line, c.server.options.MaxFrame)
 		switch {
 		case refused != nil:
-			line.release()
+			line.Release()
 			c.refuseLine(refused, id)
-		case len(bytes.TrimSpace(line.b)) > 0:
-			line.b = bytes.TrimRight(line.b, "\r\n")
+		case len(bytes.TrimSpace(line.B)) > 0:
+			line.B = bytes.TrimRight(line.B, "\r\n")
 			c.processLine(line)
 		default:
-			line.release()
+			line.Release()
 		}
 		if err == io.EOF {
 			return nil
@@ -128,25 +107,25 @@ func (c *stdioConn) read(in io.Reader) error {
 
 // readLine reads a line with its line break. It skips a line of more than limit bytes, and one for which there is no
 // memory, and returns why it is refused, with the id if the line is a request.
-func readLine(r *bufio.Reader, line *buffer, limit int) (refused *Error, id []byte, err error) {
+func readLine(r *bufio.Reader, line *Buffer, limit int) (refused *Error, id []byte, err error) {
 	var skipped skippedLine
 	for {
 		part, err := r.ReadSlice('\n')
-		if len(line.b)+len(part) > limit+1 {
-			refused = errorf(CodeInvalidRequest, "The message is longer than %d bytes", limit)
+		if len(line.B)+len(part) > limit+1 {
+			refused = Errorf(CodeInvalidRequest, "The message is longer than %d bytes", limit)
 		}
 		for len(part) > 0 && refused == nil {
 			if line.room(-1, int64(limit)) != nil {
 				refused = ErrNoMemory
 				break
 			}
-			n := copy(line.b[len(line.b):cap(line.b)], part)
-			line.b, part = line.b[:len(line.b)+n], part[n:]
+			n := copy(line.B[len(line.B):cap(line.B)], part)
+			line.B, part = line.B[:len(line.B)+n], part[n:]
 		}
 		if refused != nil {
-			skipped.write(line.b)
+			skipped.write(line.B)
 			skipped.write(part)
-			line.b = line.b[:0]
+			line.B = line.B[:0]
 		}
 		if err != bufio.ErrBufferFull {
 			return refused, skipped.requestID(), err
@@ -159,38 +138,42 @@ func (c *stdioConn) refuseLine(refused *Error, id []byte) {
 	c.processing.Lock()
 	defer c.processing.Unlock()
 	if !c.over {
-		c.writer.writeLine(refused.appendReply(nil, id))
+		c.writer.writeLine(refused.AppendReply(nil, id))
 	}
 }
 
 // sendError sends an error about a line that contains no request.
-func (c *stdioConn) sendError(err *Error) { c.writer.writeLine(err.appendReply(nil, nil)) }
+func (c *stdioConn) sendError(err *Error) { c.writer.writeLine(err.AppendReply(nil, nil)) }
 
 // processLine acts on one line. Requests that may block are answered by goroutines, the others at
 // once.
-func (c *stdioConn) processLine(line *buffer) {
+func (c *stdioConn) processLine(line *Buffer) {
 	c.processing.Lock()
 	defer c.processing.Unlock()
 	if c.over {
-		line.release()
+		line.Release()
 		return
 	}
-	p, err := parse(line.b, c.server.options.MaxDepth)
+	p, err := Parse(line.B, c.server.options.MaxDepth)
 	if err != nil {
 		c.sendError(parseError(err))
-		line.release()
+		line.Release()
 		return
 	}
-	b := &lineBatch{conn: c, packet: p, line: line, peer: c.peer.Load()}
+	b := &lineBatch{conn: c, packet: p, line: line}
+	if p := c.peer.Load(); p != nil {
+		b.peer = *p
+	}
 	var invalid *Error
 	switch {
-	case p.batch && len(p.messages) == 0:
+	case p.Batch && len(p.Messages) == 0:
 		invalid = errEmptyBatch
-	case p.batch && b.peer == nil:
-		invalid = errorf(CodeInvalidRequest, "A batch needs a session. Send initialize first")
-	case p.batch && !b.peer.revision.allowsBatches():
-		invalid = batchesNotSupported(b.peer.revision)
-	default:
+	case p.Batch && b.peer == nil:
+		invalid = Errorf(CodeInvalidRequest, "A batch needs a session. Send initialize first")
+	case p.Batch:
+		invalid = b.peer.CheckBatch()
+	}
+	if invalid == nil {
 		b.process()
 		return
 	}
@@ -208,10 +191,10 @@ func (c *stdioConn) info() *Info {
 
 // cancel serves notifications/cancelled of both eras.
 func (c *stdioConn) cancel(id []byte) {
-	c.inflightModern.cancel(id, errCancelled)
+	c.inflightModern.Cancel(id, ErrCancelled)
 	c.removeListener(id, nil)
 	if p := c.peer.Load(); p != nil {
-		p.inflight.cancel(id, errCancelled)
+		(*p).Requests().Cancel(id, ErrCancelled)
 	}
 }
 

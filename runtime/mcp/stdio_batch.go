@@ -4,14 +4,16 @@ import (
 	"bytes"
 	"sync"
 	"time"
+
+	"hatchel/hcl/jsonscan"
 )
 
 // lineBatch is the content of one line, until all of its requests have been answered.
 type lineBatch struct {
 	conn   *stdioConn
-	packet *packet
-	line   *buffer
-	peer   *peer // nil before initialize
+	packet *Packet
+	line   *Buffer
+	peer   LegacyPeer // nil before initialize
 
 	mu      sync.Mutex
 	pending int      // replies that are not complete yet; guarded by mu
@@ -21,113 +23,116 @@ type lineBatch struct {
 // process acts on the messages in their order.
 func (b *lineBatch) process() {
 	b.pending = 1 // for process itself
-	for i := range b.packet.messages {
-		b.processMessage(&b.packet.messages[i])
+	for i := range b.packet.Messages {
+		b.processMessage(&b.packet.Messages[i])
 	}
 	b.addReply(nil)
 }
 
-func (b *lineBatch) processMessage(m *message) {
+func (b *lineBatch) processMessage(m *Message) {
 	c := b.conn
 	switch {
-	case m.invalid != "":
-		b.replyNow(invalidRequest(m.invalid).appendReply(nil, m.id))
-	case m.isResponse():
+	case m.Invalid != "":
+		b.replyNow(InvalidRequest(m.Invalid).AppendReply(nil, m.ID))
+	case m.IsResponse():
 		if b.peer != nil {
-			b.peer.resolve(m)
+			b.peer.Resolve(m)
 		}
-	case !m.isRequest():
-		if string(m.method) == "notifications/cancelled" {
-			c.cancel(m.param("requestId"))
+	case !m.IsRequest():
+		if string(m.Method) == "notifications/cancelled" {
+			c.cancel(m.Param("requestId"))
 		} else if b.peer != nil {
-			b.peer.handleNotification(m)
+			b.peer.HandleNotification(m)
 		}
 	case m.isModern():
 		b.serveModern(m)
-	case string(m.method) == "initialize":
-		b.replyNow(c.initialize(m, b.packet.batch))
-	case b.peer == nil && string(m.method) != "ping":
-		b.replyNow(errorf(CodeInvalidRequest, "Send initialize first").appendReply(nil, m.id))
+	case string(m.Method) == "initialize":
+		b.replyNow(c.initialize(m, b.packet.Batch))
+	case b.peer == nil && (string(m.Method) != "ping" || c.server.legacy == nil):
+		b.replyNow(Errorf(CodeInvalidRequest, "Send initialize first").AppendReply(nil, m.ID))
 	default:
 		b.serveLegacy(m)
 	}
 }
 
 // initialize returns the reply to initialize.
-func (c *stdioConn) initialize(m *message, batch bool) []byte {
-	var p *peer
+func (c *stdioConn) initialize(m *Message, batch bool) []byte {
+	var reply []byte
 	err, began := errInitialized, time.Now()
-	defer func() { c.server.observeInitialize(&Caller{}, err, began) }()
+	defer func() { c.server.ObserveInitialize(&Caller{}, err, began) }()
 	switch {
+	case c.server.legacy == nil:
+		version, _ := jsonscan.Text(m.Param("protocolVersion"))
+		err = c.server.unsupportedVersion(version)
 	case batch:
-		err = errorf(CodeInvalidRequest, "initialize cannot be part of a batch")
+		err = Errorf(CodeInvalidRequest, "initialize cannot be part of a batch")
 	case c.peer.Load() == nil:
-		p = &peer{toolset: c.toolset}
-		err = p.readInitialize(m)
+		p := c.server.legacy.NewPeer(c.toolset)
+		if reply, err = p.Initialize(nil, m, c.info(), c.writer.enqueueSubscription); err == nil {
+			c.began = began
+			c.peer.Store(&p)
+		}
 	}
 	if err != nil {
-		return err.appendReply(nil, m.id)
+		return err.AppendReply(nil, m.ID)
 	}
-	p.start(c.server)
-	p.subscription.mailbox.open(func() { c.writer.enqueueSubscription(p.subscription) })
-	c.began = began
-	c.peer.Store(p)
-	return p.appendInitializeReply(nil, m, c.info(), legacyCapabilities)
+	return reply
 }
 
-func (b *lineBatch) serveModern(m *message) {
+var errInitialized = &Error{Code: CodeInvalidRequest, Message: "The session is already initialized"}
+
+func (b *lineBatch) serveModern(m *Message) {
 	caller := &Caller{Toolset: b.conn.toolset, Operates: true}
-	if err := checkMeta(m, caller); err != nil {
-		b.replyNow(err.appendReply(nil, m.id))
+	if err := b.conn.server.checkMeta(m, caller); err != nil {
+		b.replyNow(err.AppendReply(nil, m.ID))
 		return
 	}
-	if string(m.method) == "subscriptions/listen" {
+	if string(m.Method) == "subscriptions/listen" {
 		b.listen(m, caller)
 		return
 	}
-	b.answer(m, &b.conn.inflightModern, caller, nil)
+	b.answer(m, &b.conn.inflightModern, nil, caller)
 }
 
-func (b *lineBatch) serveLegacy(m *message) {
+func (b *lineBatch) serveLegacy(m *Message) {
 	p := b.peer
 	if p == nil { // a ping before initialize
-		p = &peer{revision: legacyRevisions[0], toolset: b.conn.toolset}
-		p.start(b.conn.server)
+		p = b.conn.server.legacy.NewPeer(b.conn.toolset)
 	}
-	caller := p.caller()
+	client, caller := p.Client(m)
 	caller.Operates = true
-	b.answer(m, &p.inflight, caller, p)
+	b.answer(m, p.Requests(), client, caller)
 }
 
 // answer sends the reply to a request, unless the client has cancelled it. A request that may block
 // gets its own goroutine.
-func (b *lineBatch) answer(m *message, inflight *inflightRequests, caller *Caller, p *peer) {
+func (b *lineBatch) answer(m *Message, inflight *InflightRequests, client LegacyClient, caller *Caller) {
 	s := b.conn.server
-	if err := s.admit(); err != nil {
-		b.replyNow(err.appendReply(nil, m.id))
+	if err := s.Admit(); err != nil {
+		b.replyNow(err.AppendReply(nil, m.ID))
 		return
 	}
-	request, err := inflight.begin(b.conn.ctx, m.id)
+	request, err := inflight.Begin(b.conn.ctx, m.ID)
 	if err != nil {
 		s.calls.Release(1)
-		b.replyNow(err.appendReply(nil, m.id))
+		b.replyNow(err.AppendReply(nil, m.ID))
 		return
 	}
 	b.expectReply()
 	run := func() {
 		defer s.calls.Release(1)
-		buf := borrowBuffer()
-		defer buf.release()
-		rc := requestContext{caller: caller, peer: p, wire: b.conn, info: b.conn.info(), memory: &b.line.memory}
-		buf.b, _ = s.reply(request.ctx, buf.b, m, rc)
-		frame := buf.b
-		if request.cancelled() {
+		buf := BorrowBuffer()
+		defer buf.Release()
+		rc := RequestContext{Caller: caller, Client: client, Wire: b.conn, Info: b.conn.info(), Memory: &b.line.memory}
+		buf.B, _ = s.Reply(request.Context, buf.B, m, rc)
+		frame := buf.B
+		if request.Cancelled() {
 			frame = nil
 		}
-		request.done()
+		request.Done()
 		b.addReply(frame)
 	}
-	if mayBlock(m.method) {
+	if MayBlock(m.Method) {
 		b.conn.replying.Go(run)
 		return
 	}
@@ -149,15 +154,15 @@ func (b *lineBatch) replyNow(frame []byte) {
 // released.
 func (b *lineBatch) addReply(frame []byte) {
 	b.mu.Lock()
-	if b.packet.batch {
+	if b.packet.Batch {
 		b.replies = append(b.replies, bytes.Clone(frame))
 	} else if frame != nil {
 		b.conn.writer.writeLine(frame)
 	}
 	b.pending--
 	last := b.pending == 0
-	if last && b.packet.batch {
-		if frame := joinReplies(b.replies); frame != nil {
+	if last && b.packet.Batch {
+		if frame := JoinReplies(b.replies); frame != nil {
 			b.conn.writer.writeLine(frame)
 		}
 	}
@@ -168,6 +173,6 @@ func (b *lineBatch) addReply(frame []byte) {
 }
 
 func (b *lineBatch) release() {
-	b.packet.release()
-	b.line.release()
+	b.packet.Release()
+	b.line.Release()
 }

@@ -22,18 +22,18 @@ func FuzzLinesAreReadCompletelyOrSkipped(f *testing.F) {
 			if found {
 				want = rest[:len(want)+1]
 			}
-			line := borrowBuffer()
+			line := BorrowBuffer()
 			refused, _, err := readLine(r, line, limit)
 			tooLong := refused != nil
 			switch {
 			case tooLong != (len(want) > limit+1):
 				t.Fatalf("%q is too long for %d: %t", want, limit, tooLong)
-			case !tooLong && !bytes.Equal(line.b, want):
-				t.Fatalf("%q was read as %q", want, line.b)
+			case !tooLong && !bytes.Equal(line.B, want):
+				t.Fatalf("%q was read as %q", want, line.B)
 			case found != (err == nil) || err != nil && err != io.EOF:
 				t.Fatalf("%q ended with %v", want, err)
 			}
-			line.release()
+			line.Release()
 			if !found {
 				return
 			}

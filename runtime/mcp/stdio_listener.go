@@ -6,18 +6,18 @@ import (
 )
 
 // listen starts a subscription in a goroutine.
-func (b *lineBatch) listen(m *message, caller *Caller) {
+func (b *lineBatch) listen(m *Message, caller *Caller) {
 	c := b.conn
 	filter, err := m.listenFilter(caller)
 	ctx, cancel := context.WithCancel(c.ctx)
-	l := c.server.newSubscription(c.toolset, bytes.Clone(m.id))
+	l := c.server.NewSubscription(c.toolset, bytes.Clone(m.ID))
 	l.cancel = cancel
 	if err == nil {
 		err = c.addListener(l)
 	}
 	if err != nil {
 		cancel()
-		b.replyNow(err.appendReply(nil, m.id))
+		b.replyNow(err.AppendReply(nil, m.ID))
 		return
 	}
 	b.expectReply()
@@ -28,7 +28,7 @@ func (b *lineBatch) listen(m *message, caller *Caller) {
 		switch {
 		case refused != nil:
 			if c.removeListener(l.id, l) {
-				c.writer.writeLine(c.server.protocolError(ctx, m, refused).appendReply(nil, l.id))
+				c.writer.writeLine(c.server.ProtocolError(ctx, m, refused).AppendReply(nil, l.id))
 			}
 		case any:
 			c.startListener(l, acknowledgement)
@@ -40,14 +40,14 @@ func (b *lineBatch) listen(m *message, caller *Caller) {
 	})
 }
 
-func (c *stdioConn) addListener(l *subscription) *Error {
+func (c *stdioConn) addListener(l *Subscription) *Error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, exists := c.listeners[string(l.id)]; exists {
 		return duplicateID(l.id)
 	}
 	if len(c.listeners) >= c.server.options.CallsPerSession {
-		return errorf(CodeBusy, "Too many concurrent subscriptions")
+		return Errorf(CodeBusy, "Too many concurrent subscriptions")
 	}
 	c.listeners[string(l.id)] = l
 	return nil
@@ -55,7 +55,7 @@ func (c *stdioConn) addListener(l *subscription) *Error {
 
 // startListener sends the acknowledgement and starts the notifications, unless l has been
 // cancelled.
-func (c *stdioConn) startListener(l *subscription, acknowledgement []byte) {
+func (c *stdioConn) startListener(l *Subscription, acknowledgement []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.listeners[string(l.id)] == l {
@@ -66,7 +66,7 @@ func (c *stdioConn) startListener(l *subscription, acknowledgement []byte) {
 
 // removeListener ends the listener with this id. If only is set, it ends no other listener than
 // that. It reports whether it has ended one.
-func (c *stdioConn) removeListener(id []byte, only *subscription) bool {
+func (c *stdioConn) removeListener(id []byte, only *Subscription) bool {
 	c.mu.Lock()
 	l := c.listeners[string(id)]
 	if l == nil || only != nil && l != only {
@@ -76,7 +76,7 @@ func (c *stdioConn) removeListener(id []byte, only *subscription) bool {
 	delete(c.listeners, string(id))
 	c.mu.Unlock()
 	l.cancel()
-	l.close()
+	l.Close()
 	return true
 }
 
@@ -88,6 +88,6 @@ func (c *stdioConn) closeListeners() {
 	c.mu.Unlock()
 	for _, l := range all {
 		c.writer.enqueueLast(l, l.endReply(c.info()))
-		l.close()
+		l.Close()
 	}
 }

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	in, restore := mcp.Stdin()
-	err := mcp.New(newFakeHandler(), mcp.Options{}).For("").Serve(ctx, in, os.Stdout)
+	err := newServer(newFakeHandler(), mcp.Options{}).For("").Serve(ctx, in, os.Stdout)
 	restore()
 	if err != nil && !errors.Is(err, context.Canceled) {
 		fmt.Fprintln(os.Stderr, err)

@@ -28,7 +28,7 @@ func serveOverPipes(t *testing.T, s *mcp.Server) (client *io.PipeWriter, replies
 }
 
 func TestLongLineIsRefusedAndTheStreamContinues(t *testing.T) {
-	s := mcp.New(newFakeHandler(), mcp.Options{MaxFrame: 1000})
+	s := newServer(newFakeHandler(), mcp.Options{MaxFrame: 1000})
 	in := strings.NewReader(strings.Repeat("x", 200_000) + "\n" + expand(fmt.Sprintf(modernEcho, 1)))
 	var out strings.Builder
 	if err := s.For("").Serve(t.Context(), io.NopCloser(in), &out); err != nil {
@@ -42,7 +42,7 @@ func TestLongLineIsRefusedAndTheStreamContinues(t *testing.T) {
 
 // A client waits for the answer to its id, wherever it is in the line.
 func TestARefusedLineIsAnsweredWithItsID(t *testing.T) {
-	s := mcp.New(newFakeHandler(), mcp.Options{MaxFrame: 1000})
+	s := newServer(newFakeHandler(), mcp.Options{MaxFrame: 1000})
 	for line, want := range map[string]string{
 		`{"jsonrpc":"2.0","id":7,"method":"x","params":{"x":"LONG"}}`:                    `7`,
 		`{"method":"x","params":{"id":1,"x":["LONG"]},"jsonrpc":"2.0", "id" : "a\"}"}`:   `"a\"}"`,
@@ -76,7 +76,7 @@ func TestALineWithoutMemoryIsAnsweredWithItsID(t *testing.T) {
 	h := &reservingHandler{
 		constantHandler: newConstantHandler(1, 2), bytes: 62 << 20, entered: make(chan struct{}), wait: make(chan struct{}),
 	}
-	client, replies, served := serveOverPipes(t, mcp.New(h, mcp.Options{}))
+	client, replies, served := serveOverPipes(t, newServer(h, mcp.Options{}))
 	lines := bufio.NewScanner(replies)
 	send := func(line string) {
 		if _, err := io.WriteString(client, line+"\n"); err != nil {
@@ -101,7 +101,7 @@ func TestALineWithoutMemoryIsAnsweredWithItsID(t *testing.T) {
 
 func TestCallsInProgressAreAnsweredAfterTheEndOfInput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := mcp.New(newFakeHandler(), mcp.Options{})
+		s := newServer(newFakeHandler(), mcp.Options{})
 		in := strings.NewReader(expand(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"slow","META"}}` + "\n"))
 		var out strings.Builder
 		if err := s.For("").Serve(t.Context(), io.NopCloser(in), &out); err != nil || !strings.Contains(out.String(), "at last") {
@@ -114,7 +114,7 @@ func TestEndOfContextCancelsCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		handler := newFakeHandler()
 		handler.started, handler.stopped = make(chan string, 1), make(chan error, 1)
-		s := mcp.New(handler, mcp.Options{})
+		s := newServer(handler, mcp.Options{})
 		in, client := io.Pipe()
 		ctx, cancel := context.WithCancel(t.Context())
 		served := make(chan error, 1)
@@ -133,7 +133,7 @@ func TestEndOfContextCancelsCalls(t *testing.T) {
 
 func TestPeerThatDoesNotReadDelaysNoNotification(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := mcp.New(newFakeHandler(), mcp.Options{})
+		s := newServer(newFakeHandler(), mcp.Options{})
 		in, client := io.Pipe()
 		replies, out := io.Pipe()
 		served := make(chan error, 1)
@@ -167,7 +167,7 @@ func TestFailedWriteCancelsCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		handler := newFakeHandler()
 		handler.stopped = make(chan error, 1)
-		s := mcp.New(handler, mcp.Options{})
+		s := newServer(handler, mcp.Options{})
 		in, client := io.Pipe()
 		replies, out := io.Pipe()
 		served := make(chan error, 1)
@@ -183,7 +183,7 @@ func TestFailedWriteCancelsCalls(t *testing.T) {
 }
 
 func TestConcurrentCallsGetTheirOwnReplies(t *testing.T) {
-	s := mcp.New(newFakeHandler(), mcp.Options{})
+	s := newServer(newFakeHandler(), mcp.Options{})
 	in, client := io.Pipe()
 	replies, out := io.Pipe()
 	served := make(chan error, 1)

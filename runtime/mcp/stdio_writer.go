@@ -18,7 +18,7 @@ type lineWriter struct {
 	room    sync.Cond       // signalled when pending has been taken; its L is mu
 	pending []byte          // guarded by mu
 	spare   []byte          // guarded by mu
-	queued  []*subscription // whose notifications are to be written; guarded by mu
+	queued  []*Subscription // whose notifications are to be written; guarded by mu
 	writing bool            // guarded by mu
 	err     error           // guarded by mu
 }
@@ -55,7 +55,7 @@ func (l *lineWriter) enqueueLine(frame []byte) {
 }
 
 // enqueueSubscription has the notifications of sub written. It does not block.
-func (l *lineWriter) enqueueSubscription(sub *subscription) {
+func (l *lineWriter) enqueueSubscription(sub *Subscription) {
 	l.mu.Lock()
 	l.queued = append(l.queued, sub)
 	l.ensureWriterAndUnlock()
@@ -63,7 +63,7 @@ func (l *lineWriter) enqueueSubscription(sub *subscription) {
 
 // enqueueLast has the remaining notifications of sub written, and frame after them. It does not
 // block.
-func (l *lineWriter) enqueueLast(sub *subscription, frame []byte) {
+func (l *lineWriter) enqueueLast(sub *Subscription, frame []byte) {
 	l.mu.Lock()
 	l.appendNotifications(sub)
 	l.appendLine(frame)
@@ -71,7 +71,7 @@ func (l *lineWriter) enqueueLast(sub *subscription, frame []byte) {
 }
 
 // appendNotifications is called with mu held.
-func (l *lineWriter) appendNotifications(sub *subscription) { sub.drain(math.MaxInt, l.appendLine) }
+func (l *lineWriter) appendNotifications(sub *Subscription) { sub.Drain(math.MaxInt, l.appendLine) }
 
 // appendLine is called with mu held.
 func (l *lineWriter) appendLine(frame []byte) {

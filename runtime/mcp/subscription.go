@@ -9,8 +9,8 @@ import (
 	"hatchel/hcl/jsonscan"
 )
 
-// subscription is what one recipient is notified of: a legacy client, or one subscriptions/listen.
-type subscription struct {
+// Subscription is what one recipient is notified of: a legacy client, or one subscriptions/listen.
+type Subscription struct {
 	id         []byte // of the subscriptions/listen, as sent; nil for a legacy client
 	toolset    string
 	mailbox    mailbox
@@ -27,20 +27,41 @@ type subscription struct {
 	closed bool               // guarded by subscriptionRegistry.mu
 }
 
-// newSubscription returns a subscription without topics. Its owner must close it.
-func (s *Server) newSubscription(toolset string, id []byte) *subscription {
-	return &subscription{id: id, toolset: toolset, server: s}
+// NewSubscription returns a subscription without topics. Its owner must close it.
+func (s *Server) NewSubscription(toolset string, id []byte) *Subscription {
+	return &Subscription{id: id, toolset: toolset, server: s}
 }
 
 // subscribeLists subscribes to lists of the toolset.
-func (sub *subscription) subscribeLists(kinds ...topicKind) {
+func (sub *Subscription) subscribeLists(kinds ...topicKind) {
 	for _, kind := range kinds {
 		sub.server.subscriptions.add(sub, topic{kind, sub.toolset})
 	}
 }
 
+// SubscribeAllLists subscribes to all lists of the toolset.
+func (sub *Subscription) SubscribeAllLists() {
+	sub.subscribeLists(toolListTopic, promptListTopic, resourceListTopic)
+}
+
+// Pause ends the subscriptions until others are added, and drops their notifications.
+func (sub *Subscription) Pause() { sub.server.subscriptions.pause(sub) }
+
+// Renotify notifies the recipient of all that it may have missed: of resources, and of lists if these are set.
+func (sub *Subscription) Renotify(lists bool) {
+	kinds := resourceTopic
+	if lists {
+		kinds = toolListTopic
+	}
+	sub.server.subscriptions.renotify(sub, kinds)
+}
+
+// Open starts the delivery: ready is called whenever there is something to drain after there was nothing. It must not
+// block.
+func (sub *Subscription) Open(ready func()) { sub.mailbox.open(ready) }
+
 // subscribeTask subscribes to a task. The first notification is its current state.
-func (sub *subscription) subscribeTask(ctx context.Context, c *Caller, id string) error {
+func (sub *Subscription) subscribeTask(ctx context.Context, c *Caller, id string) error {
 	s, t := sub.server, topic{taskTopic, id}
 	s.subscriptions.add(sub, t) // first, so that no change is missed
 	members, err := s.taskState(ctx, c, id)
@@ -52,8 +73,8 @@ func (sub *subscription) subscribeTask(ctx context.Context, c *Caller, id string
 	return nil
 }
 
-// close ends the subscription. It may be called again.
-func (sub *subscription) close() {
+// Close ends the subscription. It may be called again.
+func (sub *Subscription) Close() {
 	sub.server.subscriptions.unsubscribe(sub)
 	sub.mu.Lock()
 	resources := sub.resources
@@ -61,20 +82,20 @@ func (sub *subscription) close() {
 	sub.mu.Unlock()
 	for uri, one := range resources {
 		if one.followed {
-			sub.server.unfollow(sub.toolset, uri)
+			sub.server.Unfollow(sub.toolset, uri)
 		}
 	}
 }
 
-// drain calls send with up to limit notifications, whose memory is reused. It reports whether there
+// Drain calls send with up to limit notifications, whose memory is reused. It reports whether there
 // are more.
-func (sub *subscription) drain(limit int, send func(frame []byte)) (more bool) {
+func (sub *Subscription) Drain(limit int, send func(frame []byte)) (more bool) {
 	notices, more := sub.mailbox.take(limit)
 	if len(notices) == 0 {
 		return false
 	}
-	b := borrowBuffer()
-	defer b.release()
+	b := BorrowBuffer()
+	defer b.Release()
 	for _, n := range notices {
 		if n.topic.kind == taskTopic && n.payload == nil && sub.lookUpTask != nil {
 			var err error
@@ -85,8 +106,8 @@ func (sub *subscription) drain(limit int, send func(frame []byte)) (more bool) {
 		if n.topic.kind == resourceTopic && !sub.mayNotify(n.topic.name) {
 			continue
 		}
-		b.b = sub.appendNotification(b.b[:0], n.topic, n.payload)
-		send(b.b)
+		b.B = sub.appendNotification(b.B[:0], n.topic, n.payload)
+		send(b.B)
 	}
 	return more
 }
@@ -97,7 +118,7 @@ const maxPayload = 1 << 10
 
 // limitPayload returns what is queued about a task: nil if it is looked up at delivery, so that a
 // slow recipient of many tasks takes little memory.
-func (sub *subscription) limitPayload(payload []byte) []byte {
+func (sub *Subscription) limitPayload(payload []byte) []byte {
 	if sub.lookUpTask != nil && len(payload) > maxPayload {
 		return nil
 	}
@@ -113,7 +134,7 @@ var notificationMethods = [...]string{
 	taskTopic:         "notifications/tasks",
 }
 
-func (sub *subscription) appendNotification(dst []byte, t topic, payload []byte) []byte {
+func (sub *Subscription) appendNotification(dst []byte, t topic, payload []byte) []byte {
 	dst = append(append(append(dst, `{"jsonrpc":"2.0","method":"`...), notificationMethods[t.kind]...), '"')
 	if sub.id == nil {
 		if t.kind == resourceTopic {
@@ -132,12 +153,12 @@ func (sub *subscription) appendNotification(dst []byte, t topic, payload []byte)
 }
 
 // appendID appends the member of _meta with the id of the subscriptions/listen.
-func (sub *subscription) appendID(dst []byte) []byte {
+func (sub *Subscription) appendID(dst []byte) []byte {
 	return append(append(dst, `"`+keySubscriptionID+`":`...), sub.id...)
 }
 
 // acknowledgement returns the first message of a subscriptions/listen: what it is subscribed to.
-func (sub *subscription) acknowledgement(lists []topicKind, uris, tasks []string) []byte {
+func (sub *Subscription) acknowledgement(lists []topicKind, uris, tasks []string) []byte {
 	dst := []byte(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{`)
 	dst = append(sub.appendID(dst), `},"notifications":{`...)
 	start := len(dst)
@@ -163,15 +184,14 @@ func appendComma(dst []byte, start int) []byte {
 
 // endReply returns the reply to subscriptions/listen, which the server sends when it ends the
 // subscription.
-func (sub *subscription) endReply(i *Info) []byte {
+func (sub *Subscription) endReply(i *Info) []byte {
 	dst := append([]byte(`{"jsonrpc":"2.0","id":`), sub.id...)
 	dst = append(dst, `,"result":{"resultType":"complete","_meta":{`...)
 	return append(i.appendServerInfo(append(sub.appendID(dst), ',')), "}}}"...)
 }
 
 // resourceSubscription is a subscription to one resource, possibly pending. The Handler follows the
-// resource for it. Its booleans are
-// guarded by subscription.mu.
+// resource for it. Its booleans are guarded by subscription.mu.
 type resourceSubscription struct {
 	started  chan struct{} // closed when the Handler has returned
 	err      error         // of the Handler, when started is closed
@@ -180,23 +200,23 @@ type resourceSubscription struct {
 	revoked  bool          // the caller may no longer be notified and has been notified once since
 }
 
-// maxResources is the maximum number of resources of one subscription. The Handler watches each of
+// MaxResources is the maximum number of resources of one subscription. The Handler watches each of
 // them.
-const maxResources = 1000
+const MaxResources = 1000
 
-var errTooManyResources = errorf(CodeBusy,
-	"The limit of %d resource subscriptions is reached. Unsubscribe from one of them first", maxResources)
+var ErrTooManyResources = Errorf(CodeBusy,
+	"The limit of %d resource subscriptions is reached. Unsubscribe from one of them first", MaxResources)
 
-// addResource subscribes to a resource. If there is a subscription already, it waits for that.
-func (sub *subscription) addResource(ctx context.Context, c *Caller, uri string) error {
+// AddResource subscribes to a resource. If there is a subscription already, it waits for that.
+func (sub *Subscription) AddResource(ctx context.Context, c *Caller, uri string) error {
 	sub.mu.Lock()
 	if existing := sub.resources[uri]; existing != nil || sub.ended {
 		sub.mu.Unlock()
 		return existing.wait(ctx)
 	}
-	if len(sub.resources) >= maxResources {
+	if len(sub.resources) >= MaxResources {
 		sub.mu.Unlock()
-		return errTooManyResources
+		return ErrTooManyResources
 	}
 	sub.last = c.Snapshot(sub.last)
 	added := &resourceSubscription{started: make(chan struct{}), caller: sub.last}
@@ -207,7 +227,7 @@ func (sub *subscription) addResource(ctx context.Context, c *Caller, uri string)
 	sub.server.subscriptions.add(sub, topic{resourceTopic, uri}) // first, so that no change is missed
 	sub.mu.Unlock()
 
-	added.err = sub.server.follow(ctx, c, uri) // may block
+	added.err = sub.server.Follow(ctx, c, uri) // may block
 	defer close(added.started)
 	sub.mu.Lock()
 	current := sub.resources[uri] == added // it has not been removed meanwhile
@@ -219,7 +239,7 @@ func (sub *subscription) addResource(ctx context.Context, c *Caller, uri string)
 	}
 	sub.mu.Unlock()
 	if !current && added.err == nil {
-		sub.server.unfollow(sub.toolset, uri)
+		sub.server.Unfollow(sub.toolset, uri)
 	}
 	return added.err
 }
@@ -239,7 +259,7 @@ func (r *resourceSubscription) wait(ctx context.Context) error {
 
 // mayNotify reports whether the recipient is notified of the resource. A caller that may no longer
 // read it is notified once, so that its client finds out.
-func (sub *subscription) mayNotify(uri string) bool {
+func (sub *Subscription) mayNotify(uri string) bool {
 	sub.mu.Lock()
 	one := sub.resources[uri]
 	sub.mu.Unlock()
@@ -254,20 +274,20 @@ func (sub *subscription) mayNotify(uri string) bool {
 	return may || !before
 }
 
-// removeResource ends the subscription to a resource, if there is one.
-func (sub *subscription) removeResource(uri string) {
+// RemoveResource ends the subscription to a resource, if there is one.
+func (sub *Subscription) RemoveResource(uri string) {
 	sub.mu.Lock()
 	one := sub.resources[uri]
 	followed := one != nil && one.followed
 	sub.removeLocked(uri)
 	sub.mu.Unlock()
 	if followed {
-		sub.server.unfollow(sub.toolset, uri)
+		sub.server.Unfollow(sub.toolset, uri)
 	}
 }
 
-// keepResources ends the subscriptions to all other resources.
-func (sub *subscription) keepResources(uris []string) {
+// KeepResources ends the subscriptions to all other resources.
+func (sub *Subscription) KeepResources(uris []string) {
 	sub.mu.Lock()
 	others := maps.Clone(sub.resources)
 	sub.mu.Unlock()
@@ -275,11 +295,11 @@ func (sub *subscription) keepResources(uris []string) {
 		delete(others, uri)
 	}
 	for uri := range others {
-		sub.removeResource(uri)
+		sub.RemoveResource(uri)
 	}
 }
 
-func (sub *subscription) removeLocked(uri string) {
+func (sub *Subscription) removeLocked(uri string) {
 	delete(sub.resources, uri)
 	sub.server.subscriptions.remove(sub, topic{resourceTopic, uri})
 }
@@ -291,8 +311,8 @@ func recoverError(err *error) {
 	}
 }
 
-// follow calls Follow of the Handler. A panic is an error.
-func (s *Server) follow(ctx context.Context, c *Caller, uri string) (err error) {
+// Follow has the Handler watch a resource. A panic is an error.
+func (s *Server) Follow(ctx context.Context, c *Caller, uri string) (err error) {
 	defer recoverError(&err)
 	return s.handler.SubscribeResource(ctx, c, uri)
 }
@@ -303,8 +323,8 @@ func (s *Server) mayFollow(c *Caller, uri string) (may bool) {
 	return s.handler.MayNotify(c, uri)
 }
 
-// unfollow calls Unfollow of the Handler. No client may be waiting, so a panic is only logged.
-func (s *Server) unfollow(toolset, uri string) {
+// Unfollow undoes follow. No client may be waiting, so a panic is only logged.
+func (s *Server) Unfollow(toolset, uri string) {
 	defer s.logPanic("unsubscribe failed", uri)
 	s.handler.UnsubscribeResource(toolset, uri)
 }

@@ -11,18 +11,18 @@ import (
 // subscriptionRegistry finds the subscriptions that a change concerns.
 type subscriptionRegistry struct {
 	mu      sync.Mutex
-	byTopic map[topic]map[*subscription]struct{} // guarded by mu
+	byTopic map[topic]map[*Subscription]struct{} // guarded by mu
 }
 
 // add subscribes sub to t.
-func (r *subscriptionRegistry) add(sub *subscription, t topic) {
+func (r *subscriptionRegistry) add(sub *Subscription, t topic) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if sub.closed {
 		return
 	}
 	if r.byTopic[t] == nil {
-		r.byTopic[t] = make(map[*subscription]struct{})
+		r.byTopic[t] = make(map[*Subscription]struct{})
 	}
 	r.byTopic[t][sub] = struct{}{}
 	if sub.topics == nil {
@@ -32,14 +32,14 @@ func (r *subscriptionRegistry) add(sub *subscription, t topic) {
 }
 
 // remove undoes add and drops a queued notification.
-func (r *subscriptionRegistry) remove(sub *subscription, t topic) {
+func (r *subscriptionRegistry) remove(sub *Subscription, t topic) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.removeLocked(sub, t)
 	sub.mailbox.drop(t)
 }
 
-func (r *subscriptionRegistry) removeLocked(sub *subscription, t topic) {
+func (r *subscriptionRegistry) removeLocked(sub *Subscription, t topic) {
 	delete(sub.topics, t)
 	delete(r.byTopic[t], sub)
 	if len(r.byTopic[t]) == 0 {
@@ -48,7 +48,7 @@ func (r *subscriptionRegistry) removeLocked(sub *subscription, t topic) {
 }
 
 // unsubscribe removes sub for good.
-func (r *subscriptionRegistry) unsubscribe(sub *subscription) {
+func (r *subscriptionRegistry) unsubscribe(sub *Subscription) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	sub.closed = true
@@ -59,7 +59,7 @@ func (r *subscriptionRegistry) unsubscribe(sub *subscription) {
 }
 
 // pause ends the subscriptions of sub until it adds others, and drops its notifications.
-func (r *subscriptionRegistry) pause(sub *subscription) {
+func (r *subscriptionRegistry) pause(sub *Subscription) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for t := range sub.topics {
@@ -90,7 +90,7 @@ func (r *subscriptionRegistry) notifyLists(in func(toolset string) Changes) {
 
 // renotify notifies sub of everything of these kinds, and those after them, that it is subscribed to,
 // because it may have missed a notification.
-func (r *subscriptionRegistry) renotify(sub *subscription, kinds topicKind) {
+func (r *subscriptionRegistry) renotify(sub *Subscription, kinds topicKind) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	byKind := func(a, b topic) int { return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.name, b.name)) }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/mcp/legacy"
 )
 
 // subscribe subscribes a session to a resource.
@@ -104,7 +105,7 @@ func TestUnfollowIsCalledOnceHoweverTheSubscriptionEnds(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			withServer(t, mcp.Options{Sessions: 2}, func(t *testing.T, v *testClient) {
+			withServer(t, withLegacy(legacy.Options{Sessions: 2}), func(t *testing.T, v *testClient) {
 				end(t, v)
 				v.expectFollowed(0, "the end")
 			})
@@ -115,7 +116,7 @@ func TestUnfollowIsCalledOnceHoweverTheSubscriptionEnds(t *testing.T) {
 func TestUnfollowIsCalledWhenTheStreamsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		handler := newFakeHandler()
-		s := mcp.New(handler, mcp.Options{})
+		s := newServer(handler, mcp.Options{})
 		in, client := io.Pipe()
 		served := make(chan error, 1)
 		go func() { served <- s.For("").Serve(t.Context(), in, io.Discard) }()
@@ -246,7 +247,7 @@ func (s slowFollowHandler) SubscribeResource(ctx context.Context, c *mcp.Caller,
 func TestSlowFollowDelaysNobodyAndCanBeCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := slowFollowHandler{newFakeHandler(), make(chan string, 10), make(chan struct{})}
-		s := mcp.New(h, mcp.Options{})
+		s := newServer(h, mcp.Options{})
 		client, replies, served := serveOverPipes(t, s)
 		received := make(chan string, 100)
 		go func() {
@@ -299,7 +300,7 @@ func TestSlowFollowDelaysNobodyAndCanBeCancelled(t *testing.T) {
 func TestSlowFollowSendsKeepAlives(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := slowFollowHandler{newFakeHandler(), make(chan string, 10), make(chan struct{})}
-		s := mcp.New(h, mcp.Options{})
+		s := newServer(h, mcp.Options{})
 		client, stop := startHTTP(t, s.For(""))
 		v := &testClient{t: t, client: client}
 		time.AfterFunc(25*time.Second, func() { close(h.allowed) })

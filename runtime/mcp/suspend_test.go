@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/mcp/legacy"
 	"hatchel/runtime/state/couriertest"
 )
 
@@ -204,7 +205,7 @@ func TestProcessThatWasTakenForDeadFindsTheAnswerThatWasStored(t *testing.T) {
 		s.all[0].vanish()
 		synctest.Wait()
 		s.all[1].answer(s.session, s.question, "Ada")
-		s.all[0].server.Heard("", nil) // it hears again
+		s.all[0].server.Receive(context.Background(), "", nil) // it listens again
 		events.expectReply(answerOfAda)
 	})
 }
@@ -216,7 +217,7 @@ func TestProcessThatWasTakenForDeadStopsToWaitForATakenCall(t *testing.T) {
 		back := s.all[1].get(s.t.Context(), s.session, s.last)
 		defer back.close()
 		again := back.expectAgain(s.question)
-		s.all[0].server.Heard("", nil) // it hears again
+		s.all[0].server.Receive(context.Background(), "", nil) // it listens again
 		if message := events.next(); message != "" {
 			s.t.Errorf("the first process has sent %s", message)
 		}
@@ -290,7 +291,7 @@ func (s *stream) expectReply(text string) {
 // awayCalls is unavailable when a question is added to a call.
 type awayCalls struct{ memorySessions }
 
-func (a *awayCalls) SaveCall(ctx context.Context, session string, c mcp.StoredCall, until time.Time) (bool, error) {
+func (a *awayCalls) SaveCall(ctx context.Context, session string, c legacy.StoredCall, until time.Time) (bool, error) {
 	if c.Version == 1 && !bytes.Contains(c.Body, []byte(`"result"`)) {
 		return false, mcp.ErrUnavailable
 	}
@@ -308,7 +309,7 @@ func TestAnswerToAQuestionThatCouldNotBeStoredIsKept(t *testing.T) {
 		a.vanish()
 		synctest.Wait()
 		b.answer(session, question, "Ada")
-		a.server.Heard("", nil) // it hears again
+		a.server.Receive(context.Background(), "", nil) // it listens again
 		call.expectReply(answerOfAda)
 		for _, p := range []*process{a, b} {
 			p.server.Shutdown(t.Context())
@@ -324,7 +325,7 @@ type failingCalls struct {
 	saves int
 }
 
-func (f failingCalls) SaveCall(ctx context.Context, session string, c mcp.StoredCall, until time.Time) (bool, error) {
+func (f failingCalls) SaveCall(ctx context.Context, session string, c legacy.StoredCall, until time.Time) (bool, error) {
 	if c.Version == f.saves {
 		return false, errors.New("disk")
 	}
@@ -333,8 +334,7 @@ func (f failingCalls) SaveCall(ctx context.Context, session string, c mcp.Stored
 
 // callWithFailingStore begins a call that asks, with a store that fails after a number of saves.
 func callWithFailingStore(t *testing.T, saves int, do func(c *testClient, v *sessionClient, stream *http.Response)) {
-	options := sharedOptions()
-	options.SessionStore = failingCalls{new(memorySessions), saves}
+	options := sharedOptions(failingCalls{new(memorySessions), saves})
 	withHandler(t, newAskingHandler, options, func(t *testing.T, c *testClient) {
 		v := c.openSession("2025-11-25")
 		stream := v.call(t.Context(), 2, "ask-later")
@@ -373,7 +373,7 @@ type lateCalls struct {
 	looked atomic.Bool
 }
 
-func (l *lateCalls) ListCalls(ctx context.Context, session string) ([]mcp.StoredCall, error) {
+func (l *lateCalls) ListCalls(ctx context.Context, session string) ([]legacy.StoredCall, error) {
 	if !l.looked.Swap(true) {
 		return nil, nil
 	}
@@ -413,7 +413,7 @@ type pausedCalls struct {
 	saving, release chan struct{}
 }
 
-func (p pausedCalls) SaveCall(ctx context.Context, session string, c mcp.StoredCall, until time.Time) (bool, error) {
+func (p pausedCalls) SaveCall(ctx context.Context, session string, c legacy.StoredCall, until time.Time) (bool, error) {
 	if c.Version == 0 {
 		close(p.saving)
 		<-p.release
@@ -428,7 +428,7 @@ func withInterruptedTaker(t *testing.T, died bool, f func(s *suspended, first *s
 		exchange, store, key := new(couriertest.Exchange), new(memorySessions), bytes.Repeat([]byte{7}, 32)
 		paused := pausedCalls{store, make(chan struct{}), make(chan struct{})}
 		s := &suspended{t: t}
-		for _, store := range []mcp.SessionStore{store, paused, store} {
+		for _, store := range []legacy.Store{store, paused, store} {
 			s.all = append(s.all, startProcess(t, exchange, store, key))
 		}
 		synctest.Wait()

@@ -238,7 +238,7 @@ func runArchive(t *testing.T, ctx context.Context, path string, over func(*testi
 	}
 	w := &conversation{handler: newFakeHandler()}
 	w.handler.release = make(chan struct{})
-	w.server = mcp.New(w.handler, wireOptions)
+	w.server = newServer(w.handler, wireOptions)
 	disconnect := over(t, w)
 	changed := false
 	for i, f := range a.Files {

@@ -13,6 +13,7 @@ import (
 	"hatchel/runtime/limit"
 	"hatchel/runtime/logging"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/mcp/legacy"
 )
 
 // Options configure a Server. Host, Reloader and Log are required.
@@ -47,9 +48,11 @@ func New(o Options) *Server {
 	s.mcp = mcp.New(o.Host, mcp.Options{
 		Logger: o.Log.Logger, Refused: s.audit, Observer: o.Host, Names: o.Host.Names,
 		Remote: s.clientAddress, Network: limit.Network,
-		SessionKey: o.Sessions.Key, SessionStore: o.Sessions.Store, Courier: o.Sessions.Courier,
+		Legacy: legacy.New(legacy.Options{
+			Key: o.Sessions.Key, Store: o.Sessions.Store, Courier: o.Sessions.Courier,
+		}),
 	})
-	o.Sessions.Listen(s.mcp.Heard)
+	o.Sessions.Listen(s.mcp)
 	o.Host.SetNotifier(s.mcp)
 	s.console = s.newConsole()
 	o.Host.SetConsoleHandler(http.HandlerFunc(s.serveConsoleListener))

@@ -1,6 +1,8 @@
-package mcp
+package legacy
 
 import (
+	"hatchel/runtime/mcp"
+
 	"bytes"
 	"slices"
 	"strconv"
@@ -177,5 +179,5 @@ func (e event) append(dst []byte) []byte {
 	if e.frame == nil {
 		return append(dst, "retry: 1000\ndata:\n\n"...)
 	}
-	return append(appendOneLine(append(dst, "data: "...), e.frame), "\n\n"...)
+	return mcp.AppendEvent(dst, e.frame)
 }

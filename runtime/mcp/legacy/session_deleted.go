@@ -1,8 +1,10 @@
-package mcp
+package legacy
 
 import (
 	"context"
 	"time"
+
+	"hatchel/internal/ctxtime"
 )
 
 // The limits of the list of sessions that their clients have ended.
@@ -17,11 +19,11 @@ const (
 // keeps clients from using them by mistake. The oldest ones are forgotten.
 type deletedSessions struct {
 	names   map[sessionName]struct{}
-	order   []deletedSession // oldest first
-	unsaved []byte           // names
-	saving  *time.Timer      // saves them; nil if there are none
-	loaded  bool             // those that were saved before are here
-	loading chan struct{}    // closed when the first request has read them; nil while none does
+	order   []deletedSession   // oldest first
+	unsaved []byte             // names
+	saveNow context.CancelFunc // has them saved at once; nil if there are none
+	loaded  bool               // those that were saved before are here
+	loading chan struct{}      // closed when the first request has read them; nil while none does
 }
 
 type deletedSession struct {
@@ -51,40 +53,53 @@ func (d *deletedSessions) add(name sessionName) {
 }
 
 // saveDeletedSoon saves that a session was ended, together with others.
-func (t *sessions) saveDeletedSoon(name sessionName) {
+func (t *sessions) saveDeletedSoon(ctx context.Context, name sessionName) {
 	if t.store == nil {
 		return
 	}
 	t.mu.Lock()
-	defer t.mu.Unlock()
 	d := &t.deleted
 	d.unsaved = append(d.unsaved, name[:]...)
-	if d.saving == nil {
-		d.saving = time.AfterFunc(saveDeletedInterval, t.saveDeleted)
+	if d.saveNow == nil {
+		ctx = context.WithoutCancel(ctx)
+		var pause context.Context
+		pause, d.saveNow = context.WithCancel(ctx)
+		t.server.work.start(func() {
+			ctxtime.Sleep(pause, saveDeletedInterval)
+			t.saveDeleted(ctx)
+		})
+	}
+	t.mu.Unlock()
+	if t.server.core.IsRefusing() {
+		t.saveDeletedNow()
+	}
+}
+
+// saveDeletedNow has what saveDeletedSoon is about to save saved at once.
+func (t *sessions) saveDeletedNow() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.deleted.saveNow != nil {
+		t.deleted.saveNow()
 	}
 }
 
 // saveDeleted saves which sessions were ended since the last time, and removes their records.
-func (t *sessions) saveDeleted() {
+func (t *sessions) saveDeleted(ctx context.Context) {
 	t.mu.Lock()
 	d := &t.deleted
 	names := d.unsaved
-	if d.saving != nil {
-		d.saving.Stop()
-	}
-	d.unsaved, d.saving = nil, nil
+	d.saveNow()
+	d.unsaved, d.saveNow = nil, nil
 	t.mu.Unlock()
-	if len(names) == 0 {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), saveDeletedTimeout)
+	ctx, cancel := context.WithTimeout(ctx, saveDeletedTimeout)
 	defer cancel()
 	err := t.store.SaveDeleted(ctx, names, time.Now().Add(deletedLife))
 	for size := len(sessionName{}); err == nil && len(names) >= size; names = names[size:] {
 		err = t.store.RemoveSession(ctx, sessionName(names).String())
 	}
 	if err != nil {
-		t.server.options.Logger.WarnContext(ctx, "ended sessions not saved", "error", err)
+		t.server.log.WarnContext(ctx, "ended sessions not saved", "error", err)
 	}
 }
 
@@ -128,7 +143,7 @@ func (t *sessions) loadDeleted(ctx context.Context) {
 			return left > 0
 		})
 		if err != nil {
-			t.server.options.Logger.WarnContext(ctx, "ended sessions not read", "error", err)
+			t.server.log.WarnContext(ctx, "ended sessions not read", "error", err)
 			return
 		}
 	}
@@ -139,15 +154,15 @@ func (t *sessions) loadDeleted(ctx context.Context) {
 
 // catchUp reads in the background the changes that this process may have missed: the sessions that were
 // ended, the subscriptions of the clients that read their sessions here, and the answers that were stored for
-// calls here, because this process was taken for gone.
-func (t *sessions) catchUp() {
+// calls here, because this process was taken for dead.
+func (t *sessions) catchUp(ctx context.Context) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.catchingUp {
 		return
 	}
 	t.catchingUp = true
-	go t.readMissed(context.Background())
+	t.server.work.start(func() { t.readMissed(ctx) })
 }
 
 func (t *sessions) readMissed(ctx context.Context) {

@@ -1,6 +1,8 @@
-package mcp
+package legacy
 
 import (
+	"hatchel/runtime/mcp"
+
 	"context"
 	"log/slog"
 	"runtime"
@@ -46,7 +48,7 @@ func TestOneOfSeveralAdoptersGetsTheAnswer(t *testing.T) {
 
 // slowStore answers nothing until it is told to.
 type slowStore struct {
-	SessionStore
+	Store
 	asked   chan struct{} // gets a value for each request that has begun
 	release chan struct{}
 	err     error
@@ -65,8 +67,8 @@ func (s *slowStore) SaveCall(context.Context, string, StoredCall, time.Time) (bo
 	return s.err == nil, s.err
 }
 
-func newSessionTable(store SessionStore) *sessions {
-	server := &Server{options: Options{Logger: slog.New(slog.DiscardHandler)}}
+func newSessionTable(store Store) *sessions {
+	server := &Server{log: slog.New(slog.DiscardHandler)}
 	return &sessions{server: server, store: store}
 }
 
@@ -99,7 +101,7 @@ func TestARequestWaitsForTheEndedSessionsThatAnotherOneReads(t *testing.T) {
 
 // TestAnAnswerDoesNotWaitForTheStore gives the last answer to a call while its record is being stored.
 func TestAnAnswerDoesNotWaitForTheStore(t *testing.T) {
-	for name, failure := range map[string]error{"slow": nil, "unavailable": ErrUnavailable} {
+	for name, failure := range map[string]error{"slow": nil, "unavailable": mcp.ErrUnavailable} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := &slowStore{asked: make(chan struct{}, 1000), release: make(chan struct{}), err: failure}
@@ -131,7 +133,7 @@ func TestAnAnswerDoesNotWaitForTheStore(t *testing.T) {
 // stored.
 func TestARecordThatWaitsForTheStoreHoldsNobodyUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &slowStore{asked: make(chan struct{}, 1000), release: make(chan struct{}), err: ErrUnavailable}
+		store := &slowStore{asked: make(chan struct{}, 1000), release: make(chan struct{}), err: mcp.ErrUnavailable}
 		close(store.release)
 		record := &callRecord{session: &session{table: newSessionTable(store)}}
 		record.call.Asked = []suspendedQuestion{{Key: "k", ID: "q"}, {Key: "l", ID: "r"}}

@@ -1,14 +1,18 @@
-package mcp
+package legacy
+
+import (
+	"hatchel/runtime/mcp"
+)
 
 import "testing"
 
 // Of all texts only the id itself opens, and only for its toolset and its owner. A fuzzed text
 // replaces a part of the id.
 func FuzzSessionIDIsTheOneThatWasGivenOutOrRefused(f *testing.F) {
-	s := New(nil, Options{})
-	ada := &Identity{Key: "key", Subject: "ada"}
-	sess := &session{owner: ada, peer: peer{toolset: "notes", revision: Revision20251125, info: []byte(`{"name":"c"}`)}}
-	if err := s.sessions.newID(f.Context(), sess); err != nil {
+	s := newServer(mcp.New(nil, mcp.Options{}), Options{})
+	ada := &mcp.Identity{Key: "key", Subject: "ada"}
+	sess := &session{owner: ada, peer: peer{toolset: "notes", revision: mcp.Revision20251125, info: []byte(`{"name":"c"}`)}}
+	if err := s.table.newID(f.Context(), sess); err != nil {
 		f.Fatal(err)
 	}
 	for _, text := range []string{"", "A", "=", "\n", "_", "AQ", "+/"} {
@@ -23,8 +27,8 @@ func FuzzSessionIDIsTheOneThatWasGivenOutOrRefused(f *testing.F) {
 	f.Fuzz(func(t *testing.T, from, to int, text, toolset, key, subject string) {
 		from = min(max(from, 0), len(sess.id))
 		to = min(max(to, from), len(sess.id))
-		id, caller := sess.id[:from]+text+sess.id[to:], &Identity{Key: key, Subject: subject}
-		found, _ := s.sessions.openID(id, toolset, caller)
+		id, caller := sess.id[:from]+text+sess.id[to:], &mcp.Identity{Key: key, Subject: subject}
+		found, _ := s.table.openID(id, toolset, caller)
 		same := id == sess.id && sessionUse(toolset, caller) == sessionUse("notes", ada)
 		switch {
 		case (found != nil) != same:

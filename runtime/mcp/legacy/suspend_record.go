@@ -1,6 +1,8 @@
-package mcp
+package legacy
 
 import (
+	"hatchel/runtime/mcp"
+
 	"bytes"
 	"context"
 	"errors"
@@ -9,10 +11,11 @@ import (
 	"time"
 
 	"hatchel/hcl/jsonscan"
+	"hatchel/internal/ctxtime"
 )
 
 // callRecord is the record of a call that waits for people in this process. Another process takes the call
-// when this one is gone, and this one finds that out at its next change of the record. Its methods may be
+// when this one has ended, and this one finds that out at its next change of the record. Its methods may be
 // called concurrently.
 type callRecord struct {
 	session *session
@@ -95,7 +98,7 @@ func (c *callRecord) answer(ctx context.Context, id string, r clientResponse) er
 }
 
 func ignoreUnavailable(err error) error {
-	if errors.Is(err, ErrUnavailable) {
+	if errors.Is(err, mcp.ErrUnavailable) {
 		return nil
 	}
 	return err
@@ -114,7 +117,7 @@ func (c *callRecord) release(ctx context.Context) error {
 func (c *callRecord) end(ctx context.Context) (taken bool, err error) {
 	err = c.change(ctx, storeTimeout, func(ctx context.Context) (bool, error) {
 		stored, _ := c.snapshot()
-		if stored.Version == 0 { // it is gone
+		if stored.Version == 0 { // there is none
 			return true, nil
 		}
 		return c.session.table.store.RemoveCall(ctx, stored)
@@ -126,7 +129,7 @@ func (c *callRecord) end(ctx context.Context) (taken bool, err error) {
 	for _, q := range call.Asked {
 		if q.isAnswered() {
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
-			_, failed := c.session.table.server.relay.answerSuspended(ctx, c.session, q.ID, q.response(), "")
+			_, failed := c.session.server.relay.answerSuspended(ctx, c.session, q.ID, q.response(), "")
 			cancel()
 			err = errors.Join(err, failed)
 		}
@@ -144,7 +147,7 @@ func (c *callRecord) confirm(ctx context.Context) error {
 		return err
 	}
 	if c.isTaken() {
-		return ErrSuspended
+		return mcp.ErrSuspended
 	}
 	return nil
 }
@@ -186,12 +189,10 @@ func (c *callRecord) change(
 	for !c.isTaken() {
 		changed, err := c.changeOnce(ctx, attempt)
 		switch {
-		case changed, err != nil && (!errors.Is(err, ErrUnavailable) || time.Since(began) >= maxWait):
+		case changed, err != nil && (!errors.Is(err, mcp.ErrUnavailable) || time.Since(began) >= maxWait):
 			return err
 		case err != nil:
-			select {
-			case <-time.After(storeAgain):
-			case <-ctx.Done():
+			if ctxtime.Sleep(ctx, storeAgain) != nil {
 				return err
 			}
 		}
@@ -234,9 +235,9 @@ func (c *callRecord) load(ctx context.Context) error {
 			if i >= 0 {
 				c.call.Asked[i].answer(q.response())
 			}
-			c.session.requests.resolve(q.ID, q.response()) // maybe that of another call
+			c.session.questions.resolve(q.ID, q.response()) // maybe that of another call
 		case c.taken:
-			c.session.requests.resolve(q.ID, clientResponse{err: ErrSuspended})
+			c.session.questions.resolve(q.ID, clientResponse{err: mcp.ErrSuspended})
 		}
 	}
 	return nil

@@ -1,6 +1,8 @@
-package mcp
+package legacy
 
 import (
+	"hatchel/runtime/mcp"
+
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -10,11 +12,13 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"hatchel/internal/ctxtime"
 )
 
 // A stream of a POST is resumed through the process that has it: the process of the client asks for the
 // events after the last one, and receives them until the stream ends. Meanwhile it probes the other
-// process, and ends the client's stream with an error when that process is gone.
+// process, and ends the client's stream with an error when that process has ended.
 
 // sentEvent is an event on its way.
 type sentEvent struct {
@@ -39,8 +43,8 @@ const (
 )
 
 // errInterrupted is the reply to a request whose own reply is lost.
-var errInterrupted = &Error{Code: CodeInternalError, Message: "The call was interrupted, or its result was lost with " +
-	"the process that ran it. Whether it had an effect is not known"}
+var errInterrupted = &mcp.Error{Code: mcp.CodeInternalError, Message: "The call was interrupted, or its result was lost " +
+	"with the process that ran it. Whether it had an effect is not known"}
 
 // serveRemoteStream sends the events of a stream that this process does not have.
 func (s *Server) serveRemoteStream(ctx context.Context, w http.ResponseWriter, sess *session, pos position) {
@@ -50,37 +54,37 @@ func (s *Server) serveRemoteStream(ctx context.Context, w http.ResponseWriter, s
 		return
 	}
 	d := &streamReader{id: rand.Text(), process: pos.process, wake: make(chan struct{}, 1)}
-	if readers := r.streams.add(d); readers != nil {
-		go r.probe(d.process, readers)
+	if readers := r.streams.add(ctx, d); readers != nil {
+		s.work.start(func() { r.probe(d.process, readers) })
 	}
 	defer r.streams.remove(d)
 	asking, cancel := context.WithTimeout(ctx, relayTimeout)
-	err := r.send(asking, d.process, &news{
-		Kind: newsResume, Session: sess.name, Serial: pos.serial, Stream: pos.stream, Seq: pos.seq, Reader: d.id,
+	err := r.send(asking, d.process, &relayMessage{
+		Kind: kindResume, Session: sess.name, Serial: pos.serial, Stream: pos.stream, Seq: pos.seq, Reader: d.id,
 	})
 	cancel()
 	switch {
-	case errors.Is(err, ErrGone) && !s.wasSuspended(ctx, sess, pos):
+	case errors.Is(err, ErrNoReceiver) && !s.wasSuspended(ctx, sess, pos):
 		s.sendInterrupted(w, pos)
 		return
 	case err != nil:
 		s.postponeStream(w)
 		return
 	}
-	beginEventStream(w)
+	mcp.BeginEventStream(w)
 	http.NewResponseController(w).Flush()
 	defer http.NewResponseController(w).SetWriteDeadline(time.Time{})
 	if !s.copyEvents(ctx, w, sess, d, pos) {
-		r.leave(d.process, d.id)
+		r.stopReading(ctx, d.process, d.id)
 	}
 }
 
-// leave reports to a process that a reader of a stream has left. After a failure the process sends the
+// stopReading reports to a process that a reader of a stream has stopped. After a failure the process sends the
 // reader further events, and the report is repeated.
-func (r *relay) leave(process, reader string) {
-	ctx, cancel := context.WithTimeout(context.Background(), broadcastTimeout)
+func (r *relay) stopReading(ctx context.Context, process, reader string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), broadcastTimeout)
 	defer cancel()
-	r.send(ctx, process, &news{Kind: newsLeft, Reader: reader})
+	r.send(ctx, process, &relayMessage{Kind: kindStop, Reader: reader})
 }
 
 // copyEvents sends what a reader receives to its client. It reports whether the stream has ended.
@@ -88,7 +92,7 @@ func (s *Server) copyEvents(
 	ctx context.Context, w http.ResponseWriter, sess *session, d *streamReader, pos position,
 ) (complete bool) {
 	ref := sess.reference(pos)
-	ended, alive := sess.awaitEnd(), time.NewTicker(keepAliveInterval)
+	ended, alive := sess.awaitEnd(), time.NewTicker(mcp.KeepAliveInterval)
 	defer alive.Stop()
 	for {
 		events, end, broken := d.take()
@@ -97,7 +101,7 @@ func (s *Server) copyEvents(
 				continue // it was sent twice, because the first time had no answer
 			}
 			pos.seq = e.Seq
-			if s.send(w, event{pos.eventID, ref, e.Frame}.append(nil)) != nil {
+			if mcp.SendPart(w, event{pos.eventID, ref, e.Frame}.append(nil)) != nil {
 				return false
 			}
 		}
@@ -111,14 +115,14 @@ func (s *Server) copyEvents(
 		select {
 		case <-d.wake:
 		case <-alive.C:
-			if s.send(w, []byte(keepAliveComment)) != nil {
+			if mcp.SendPart(w, []byte(mcp.KeepAliveComment)) != nil {
 				return false
 			}
 		case <-ctx.Done():
 			return false
 		case <-ended:
 			return false
-		case <-s.closing:
+		case <-s.core.Ending():
 			return false
 		}
 	}
@@ -126,7 +130,7 @@ func (s *Server) copyEvents(
 
 // sendInterrupted answers the requests of a stream that no process has.
 func (s *Server) sendInterrupted(w http.ResponseWriter, pos position) {
-	beginEventStream(w)
+	mcp.BeginEventStream(w)
 	s.sendErrors(w, pos)
 	http.NewResponseController(w).SetWriteDeadline(time.Time{})
 }
@@ -135,7 +139,7 @@ func (s *Server) sendErrors(w http.ResponseWriter, pos position) {
 	var ids []json.RawMessage
 	json.Unmarshal(pos.requests, &ids) // nil has none
 	for _, id := range ids {
-		s.send(w, event{frame: errInterrupted.appendReply(nil, id)}.append(nil))
+		mcp.SendPart(w, event{frame: errInterrupted.AppendReply(nil, id)}.append(nil))
 	}
 }
 
@@ -166,15 +170,15 @@ func (t *remoteReaders) remove(reader string) {
 
 // serveResume sends the events of a stream to the process that asks, in the background. It releases
 // sess, which may be nil.
-func (r *relay) serveResume(from string, sess *session, n *news) {
-	ctx, cancel := context.WithCancel(context.Background())
-	r.served.add(n.Reader, cancel)
-	r.start(func() {
-		defer r.served.remove(n.Reader)
-		if sess == nil || sess.serial != n.Serial {
-			r.sendUntilGone(ctx, from, &news{Kind: newsEvents, Reader: n.Reader, End: streamLost})
+func (r *relay) serveResume(ctx context.Context, from string, sess *session, m *relayMessage) {
+	ctx, cancel := context.WithCancel(ctx)
+	r.served.add(m.Reader, cancel)
+	r.server.work.start(func() {
+		defer r.served.remove(m.Reader)
+		if sess == nil || sess.serial != m.Serial {
+			r.sendUntilReceived(ctx, from, &relayMessage{Kind: kindEvents, Reader: m.Reader, End: streamLost})
 		} else {
-			r.sendStream(ctx, from, sess, n)
+			r.sendStream(ctx, from, sess, m)
 		}
 		if sess != nil {
 			sess.release()
@@ -182,17 +186,17 @@ func (r *relay) serveResume(from string, sess *session, n *news) {
 	})
 }
 
-// sendStream sends the events of a stream until it ends, or the reader has left or is gone.
-func (r *relay) sendStream(ctx context.Context, to string, sess *session, n *news) {
+// sendStream sends the events of a stream until it ends, or the reader has stopped or its process has ended.
+func (r *relay) sendStream(ctx context.Context, to string, sess *session, m *relayMessage) {
 	sess.connections.Add(1)
 	defer sess.connections.Add(-1)
 	ended := sess.awaitEnd()
 	check := time.NewTicker(readerCheck)
 	defer check.Stop()
-	from := eventID{n.Stream, n.Seq}
+	from := eventID{m.Stream, m.Seq}
 	for {
 		_, events, open, more := sess.log.after(from)
-		batch := &news{Kind: newsEvents, Reader: n.Reader}
+		batch := &relayMessage{Kind: kindEvents, Reader: m.Reader}
 		for _, e := range events {
 			batch.Events = append(batch.Events, sentEvent{e.seq, e.frame})
 			from.seq = e.seq
@@ -200,7 +204,7 @@ func (r *relay) sendStream(ctx context.Context, to string, sess *session, n *new
 		if !open {
 			batch.End = streamComplete
 		}
-		if !r.sendUntilGone(ctx, to, batch) || !open {
+		if !r.sendUntilReceived(ctx, to, batch) || !open {
 			return
 		}
 		select {
@@ -214,22 +218,20 @@ func (r *relay) sendStream(ctx context.Context, to string, sess *session, n *new
 	}
 }
 
-// sendUntilGone sends news until they have arrived. It reports false if the receiver is gone or ctx
+// sendUntilReceived sends a message until it has arrived. It reports false if there is no receiver, or ctx
 // has ended.
-func (r *relay) sendUntilGone(ctx context.Context, to string, n *news) bool {
+func (r *relay) sendUntilReceived(ctx context.Context, to string, m *relayMessage) bool {
 	for {
 		attempt, cancel := context.WithTimeout(ctx, relayTimeout)
-		err := r.send(attempt, to, n)
+		err := r.send(attempt, to, m)
 		cancel()
 		if err == nil {
 			return true
 		}
-		if !errors.Is(err, ErrUnavailable) {
+		if !errors.Is(err, mcp.ErrUnavailable) {
 			return false
 		}
-		select {
-		case <-time.After(sendAgain):
-		case <-ctx.Done():
+		if ctxtime.Sleep(ctx, sendAgain) != nil {
 			return false
 		}
 	}
@@ -265,7 +267,7 @@ func (d *streamReader) put(events []sentEvent, end streamEnd, broken bool) {
 	}
 	d.broken = d.broken || broken || len(d.events) > maxQueuedEvents
 	d.mu.Unlock()
-	trySend(d.wake)()
+	wake(d.wake)
 }
 
 // streamReaders are the clients that read streams of other processes here.
@@ -277,12 +279,13 @@ type streamReaders struct {
 
 // processReaders are those of the streams of one process.
 type processReaders struct {
-	all  map[*streamReader]struct{} // guarded by streamReaders.mu
-	left chan struct{}              // closed when all have left
+	all    map[*streamReader]struct{} // guarded by streamReaders.mu
+	ctx    context.Context            // ends when all have stopped
+	cancel context.CancelFunc
 }
 
 // add adds a reader. For the first one of a process it returns the readers, and otherwise nil.
-func (t *streamReaders) add(d *streamReader) (first *processReaders) {
+func (t *streamReaders) add(ctx context.Context, d *streamReader) (first *processReaders) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.byID == nil {
@@ -290,7 +293,8 @@ func (t *streamReaders) add(d *streamReader) (first *processReaders) {
 	}
 	t.byID[d.id] = d
 	if t.byProcess[d.process] == nil {
-		first = &processReaders{make(map[*streamReader]struct{}), make(chan struct{})}
+		first = &processReaders{all: make(map[*streamReader]struct{})}
+		first.ctx, first.cancel = context.WithCancel(context.WithoutCancel(ctx))
 		t.byProcess[d.process] = first
 	}
 	t.byProcess[d.process].all[d] = struct{}{}
@@ -303,18 +307,18 @@ func (t *streamReaders) remove(d *streamReader) {
 	delete(t.byID, d.id)
 	readers := t.byProcess[d.process]
 	if delete(readers.all, d); len(readers.all) == 0 {
-		close(readers.left)
+		readers.cancel()
 		delete(t.byProcess, d.process)
 	}
 }
 
-// receive gives events to their reader. It reports false if the reader has left.
-func (t *streamReaders) receive(n *news) bool {
+// receive gives events to their reader. It reports false if the reader has stopped.
+func (t *streamReaders) receive(m *relayMessage) bool {
 	t.mu.Lock()
-	d := t.byID[n.Reader]
+	d := t.byID[m.Reader]
 	t.mu.Unlock()
 	if d != nil {
-		d.put(n.Events, n.End, false)
+		d.put(m.Events, m.End, false)
 	}
 	return d != nil
 }
@@ -332,14 +336,14 @@ func (r *relay) probe(process string, readers *processReaders) {
 	for {
 		select {
 		case <-tick.C:
-		case <-readers.left:
+		case <-readers.ctx.Done():
 			return
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), relayTimeout)
-		err := r.send(ctx, process, &news{Kind: newsProbe})
+		ctx, cancel := context.WithTimeout(readers.ctx, relayTimeout)
+		err := r.send(ctx, process, &relayMessage{Kind: kindProbe})
 		cancel()
 		for _, d := range r.streams.list(readers) {
-			if errors.Is(err, ErrGone) {
+			if errors.Is(err, ErrNoReceiver) {
 				d.put(nil, streamLost, false)
 			} else if err != nil {
 				d.put(nil, "", true)

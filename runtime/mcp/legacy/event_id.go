@@ -1,4 +1,4 @@
-package mcp
+package legacy
 
 import (
 	"encoding/binary"

@@ -1,6 +1,8 @@
-package mcp
+package legacy
 
 import (
+	"hatchel/runtime/mcp"
+
 	"context"
 	"crypto/rand"
 	"encoding/binary"
@@ -41,13 +43,13 @@ func (n *sessionName) UnmarshalText(text []byte) error {
 const (
 	expiryOffset   = len(sessionName{})
 	revisionOffset = expiryOffset + 8
-	storedOffset   = revisionOffset + len(Revision20251125)
+	storedOffset   = revisionOffset + len(mcp.Revision20251125)
 	sizeOffset     = storedOffset + 1
 	textsOffset    = sizeOffset + 4
 )
 
 // sessionUse is what an id is sealed for. No name of a toolset has a line break.
-func sessionUse(toolset string, owner *Identity) string {
+func sessionUse(toolset string, owner *mcp.Identity) string {
 	return "session\n" + toolset + "\n" + owner.Owner()
 }
 
@@ -75,7 +77,7 @@ func (t *sessions) newID(ctx context.Context, sess *session) error {
 
 // openID returns the session that an id was given to in this toolset, or nil. If stored is set, the
 // texts are in the record of the session.
-func (t *sessions) openID(id, toolset string, owner *Identity) (sess *session, stored bool) {
+func (t *sessions) openID(id, toolset string, owner *mcp.Identity) (sess *session, stored bool) {
 	if len(id) > maxSessionID {
 		return nil, false
 	}
@@ -88,7 +90,7 @@ func (t *sessions) openID(id, toolset string, owner *Identity) (sess *session, s
 		return nil, false
 	}
 	sess = &session{
-		peer: peer{toolset: toolset, revision: Revision(plain[revisionOffset:storedOffset])},
+		peer: peer{server: t.server, toolset: toolset, revision: mcp.Revision(plain[revisionOffset:storedOffset])},
 		name: sessionName(plain[:expiryOffset]), id: id, expires: expires, owner: owner.WithoutToken(), reopened: true,
 	}
 	sess.logLevel.Store(levelUnknown)

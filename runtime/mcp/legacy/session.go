@@ -1,6 +1,8 @@
-package mcp
+package legacy
 
 import (
+	"hatchel/runtime/mcp"
+
 	"container/list"
 	"context"
 	"errors"
@@ -20,9 +22,10 @@ type session struct {
 	serial   uint64 // among the sessions that this process has opened
 	reopened bool   // the client was initialized by another process, or before this one has forgotten the session
 	name     sessionName
+	nameText string
 	id       string
 	expires  time.Time
-	owner    *Identity // who opened the session and may use it; nil for unauthenticated clients
+	owner    *mcp.Identity // who opened the session and may use it; nil for unauthenticated clients
 	log      eventLog
 	recent   *list.Element // guarded by sessions.mu
 	seen     time.Time     // when the last request has come; guarded by sessions.mu
@@ -36,7 +39,7 @@ type session struct {
 	mu           sync.Mutex
 	over         bool               // guarded by mu
 	record       sessionRecord      // without a store; guarded by mu
-	reader       *Caller            // of the session's own stream; nil if it is not read here; guarded by mu
+	reader       *mcp.Caller        // of the session's own stream; nil if it is not read here; guarded by mu
 	ended        chan struct{}      // closed when the session ends; nil before a connection reads events; guarded by mu
 	cancelReader context.CancelFunc // ends the connection that reads the session's own stream; guarded by mu
 }
@@ -54,7 +57,7 @@ func (sess *session) release() { sess.uses.Add(-1) }
 // attachReader makes reader the only one of the session's own stream, whose connection cancel ends,
 // and ends the previous one. The reader is woken when the subscription has notifications. The function
 // detach undoes it.
-func (sess *session) attachReader(reader *Caller, cancel context.CancelFunc) (wake <-chan struct{}, detach func()) {
+func (sess *session) attachReader(reader *mcp.Caller, cancel context.CancelFunc) (_ <-chan struct{}, detach func()) {
 	sess.mu.Lock()
 	defer sess.mu.Unlock()
 	if sess.cancelReader != nil {
@@ -62,13 +65,21 @@ func (sess *session) attachReader(reader *Caller, cancel context.CancelFunc) (wa
 	}
 	sess.reader, sess.cancelReader = reader, cancel
 	woken := make(chan struct{}, 1)
-	sess.subscription.mailbox.open(trySend(woken))
+	sess.subscription.Open(func() { wake(woken) })
 	return woken, func() {
 		sess.mu.Lock()
 		defer sess.mu.Unlock()
 		if sess.reader == reader {
 			sess.reader, sess.cancelReader = nil, nil
 		}
+	}
+}
+
+// wake wakes the receiver of c, which has room for one value, and never blocks.
+func wake(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
 	}
 }
 
@@ -79,7 +90,7 @@ func (sess *session) readElsewhere() {
 		sess.cancelReader()
 	}
 	sess.mu.Unlock()
-	sess.table.server.subscriptions.pause(sess.subscription)
+	sess.subscription.Pause()
 }
 
 // awaitEnd returns a channel that is closed when the session ends.
@@ -107,9 +118,9 @@ func (sess *session) end() {
 		close(sess.ended)
 	}
 	sess.mu.Unlock()
-	sess.inflight.cancelAll(errSessionEnded) // first, so that a call whose question fails is cancelled already
-	sess.requests.close(errSessionEnded)
-	sess.subscription.close()
+	sess.inflight.CancelAll(errSessionEnded) // first, so that a call whose question fails is cancelled already
+	sess.questions.close(errSessionEnded)
+	sess.subscription.Close()
 	sess.log.drop(true)
 }
 
@@ -120,8 +131,8 @@ func (sess *session) end() {
 type sessions struct {
 	server     *Server
 	process    string // the name of this process
-	sealer     Sealer
-	store      SessionStore // or nil
+	sealer     mcp.Sealer
+	store      Store // or nil
 	limit      int
 	eventLimit int64 // bytes
 
@@ -151,13 +162,13 @@ func (t *sessions) open(ctx context.Context, sess *session) error {
 // report tells the observer that a session has begun or has ended.
 func (t *sessions) report(sess *session, state string) {
 	if o := t.server.options.Observer; o != nil {
-		o.SessionChanged(sess.name.String(), sess.owner, state)
+		o.SessionChanged(sess.nameText, sess.owner, state)
 	}
 }
 
 // find returns the session with this id if it was opened in the toolset by the same owner, or nil.
 // The caller must release it.
-func (t *sessions) find(ctx context.Context, id, toolset string, owner *Identity) (*session, error) {
+func (t *sessions) find(ctx context.Context, id, toolset string, owner *mcp.Identity) (*session, error) {
 	now := time.Now()
 	t.mu.Lock()
 	sess := t.byID[id]
@@ -170,7 +181,7 @@ func (t *sessions) find(ctx context.Context, id, toolset string, owner *Identity
 	switch {
 	case sess == nil:
 		return t.reopen(ctx, id, toolset, owner)
-	case sess.toolset != toolset || !sess.owner.sameOwner(owner) || !now.Before(sess.expires):
+	case sess.toolset != toolset || !sess.owner.SameOwner(owner) || !now.Before(sess.expires):
 		sess.release()
 		return nil, nil
 	}
@@ -178,7 +189,7 @@ func (t *sessions) find(ctx context.Context, id, toolset string, owner *Identity
 }
 
 // reopen is find for a session that is new to this process, or was forgotten.
-func (t *sessions) reopen(ctx context.Context, id, toolset string, owner *Identity) (*session, error) {
+func (t *sessions) reopen(ctx context.Context, id, toolset string, owner *mcp.Identity) (*session, error) {
 	sess, stored := t.openID(id, toolset, owner)
 	if sess == nil {
 		return nil, nil
@@ -195,8 +206,8 @@ func (t *sessions) reopen(ctx context.Context, id, toolset string, owner *Identi
 // add adds a session and returns it, or the same session if another request has added it. It returns
 // nil for a session that was deleted.
 func (t *sessions) add(sess *session) *session {
-	sess.start(t.server)
-	sess.table, sess.peer.session, sess.log.session = t, sess, sess
+	sess.start()
+	sess.table, sess.peer.session, sess.log.session, sess.nameText = t, sess, sess, sess.name.String()
 	t.mu.Lock()
 	existing := t.byID[sess.id]
 	switch {
@@ -246,10 +257,10 @@ func (t *sessions) forgetLocked(sess *session) {
 }
 
 // remove ends sess for good.
-func (t *sessions) remove(sess *session) {
+func (t *sessions) remove(ctx context.Context, sess *session) {
 	t.forgetDeleted(sess.name)
 	sess.end()
-	t.saveDeletedSoon(sess.name)
+	t.saveDeletedSoon(ctx, sess.name)
 }
 
 // forgetDeleted ends a session that its client has ended, if it is known here.
@@ -279,7 +290,7 @@ func (t *sessions) named(name sessionName) *session {
 }
 
 // retain ends the requests and streams of sessions whose owners are not valid.
-func (t *sessions) retain(valid func(*Identity) bool) {
+func (t *sessions) retain(valid func(*mcp.Identity) bool) {
 	for _, sess := range t.removeInvalid(valid) {
 		sess.end()
 		t.report(sess, "ended")
@@ -288,12 +299,12 @@ func (t *sessions) retain(valid func(*Identity) bool) {
 
 // closeAll ends all sessions here. They may go on in another process.
 func (t *sessions) closeAll() {
-	for _, sess := range t.removeInvalid(func(*Identity) bool { return false }) {
+	for _, sess := range t.removeInvalid(func(*mcp.Identity) bool { return false }) {
 		sess.end()
 	}
 }
 
-func (t *sessions) removeInvalid(valid func(*Identity) bool) (removed []*session) {
+func (t *sessions) removeInvalid(valid func(*mcp.Identity) bool) (removed []*session) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, sess := range t.byID {

@@ -1,6 +1,8 @@
-package mcp
+package legacy
 
 import (
+	"hatchel/runtime/mcp"
+
 	"context"
 	"encoding/json"
 	"errors"
@@ -55,12 +57,12 @@ type suspendedCall struct {
 
 // suspendedQuestion is a question that the client was asked.
 type suspendedQuestion struct {
-	Key    string          `json:"key"`
-	ID     string          `json:"id"`              // of the request to the client
-	Seq    uint64          `json:"seq,omitempty"`   // of its event; 0 if that is not kept any more
-	Frame  json.RawMessage `json:"frame,omitempty"` // the request to the client
-	Result json.RawMessage `json:"result,omitempty"`
-	Error  *ClientError    `json:"error,omitempty"`
+	Key    string           `json:"key"`
+	ID     string           `json:"id"`              // of the request to the client
+	Seq    uint64           `json:"seq,omitempty"`   // of its event; 0 if that is not kept any more
+	Frame  json.RawMessage  `json:"frame,omitempty"` // the request to the client
+	Result json.RawMessage  `json:"result,omitempty"`
+	Error  *mcp.ClientError `json:"error,omitempty"`
 }
 
 // isTakenFrom reports whether a call, nil for none, continues elsewhere than in a stream; nil for the one where it
@@ -122,20 +124,20 @@ func (t *sessions) loadSuspended(
 }
 
 // storeAnswer stores an answer to a question of a call that no process has, or returns where the call is. It
-// reports false for any other question. Gone is the name of a process that is known to be gone.
+// reports false for any other question. Ended is the name of a process that is known to have ended.
 func (t *sessions) storeAnswer(
-	ctx context.Context, sess *session, id string, response clientResponse, gone string,
+	ctx context.Context, sess *session, id string, response clientResponse, ended string,
 ) (suspended bool, at *streamName, err error) {
 	for {
-		call, record, err := t.findAsking(ctx, sess, id, gone)
+		call, record, err := t.findAsking(ctx, sess, id, ended)
 		switch {
 		case call == nil || err != nil:
 			return false, nil, err
-		case call.Continues != nil && call.Continues.Process != gone:
+		case call.Continues != nil && call.Continues.Process != ended:
 			return true, call.Continues, nil
 		case call.Continues != nil && !call.Taking: // it was interrupted
 			return true, nil, nil
-		case call.Continues == nil && !call.Released && call.In.Process != gone:
+		case call.Continues == nil && !call.Released && call.In.Process != ended:
 			return true, &call.In, nil
 		}
 		i := slices.IndexFunc(call.Asked, func(q suspendedQuestion) bool { return q.ID == id })
@@ -155,9 +157,9 @@ func (t *sessions) storeAnswer(
 
 // findAsking returns the call that has asked a question, with its record; nil if there is none. For a call
 // that was suspended several times, it returns the last record. A question that could not be stored is one of
-// a call that waits in the process that has asked it, if that is gone: it may be back and look for the answer.
+// a call that waits in the process that has asked it, if that has ended: it may be back and look for the answer.
 func (t *sessions) findAsking(
-	ctx context.Context, sess *session, id, gone string,
+	ctx context.Context, sess *session, id, ended string,
 ) (found *suspendedCall, record StoredCall, err error) {
 	records, err := t.store.ListCalls(ctx, sess.name.String())
 	names := make(map[string]bool, len(records))
@@ -173,8 +175,8 @@ func (t *sessions) findAsking(
 		if !again && slices.ContainsFunc(call.Asked, func(q suspendedQuestion) bool { return q.ID == id }) {
 			return call, r, nil
 		}
-		if found == nil && call.Continues == nil && !call.Released && gone != "" && call.In.Process == gone &&
-			sess.askingProcess(id) == gone {
+		if found == nil && call.Continues == nil && !call.Released && ended != "" && call.In.Process == ended &&
+			sess.askingProcess(id) == ended {
 			found, record = call, r
 		}
 	}

@@ -1,6 +1,8 @@
-package mcp
+package legacy
 
 import (
+	"hatchel/runtime/mcp"
+
 	"context"
 	"errors"
 	"net/http"
@@ -14,10 +16,10 @@ var errTaken = errors.New("another request continues the call")
 // or died, for the client that has returned for it, and reports true when it has ended. Otherwise it returns
 // where the rest of the stream is, if it is anywhere.
 func (s *Server) continueSuspended(
-	w http.ResponseWriter, r *http.Request, sess *session, info *Info, pos position,
+	w http.ResponseWriter, r *http.Request, sess *session, info *mcp.Info, pos position,
 ) (rest position, done bool, err error) {
-	for pos.stream != 0 && s.sessions.store != nil && !sess.isHere(pos) {
-		call, record, err := s.sessions.loadSuspended(r.Context(), sess, pos.streamName())
+	for pos.stream != 0 && s.table.store != nil && !sess.isHere(pos) {
+		call, record, err := s.table.loadSuspended(r.Context(), sess, pos.streamName())
 		switch {
 		case call == nil || err != nil:
 			return pos, false, err
@@ -30,24 +32,23 @@ func (s *Server) continueSuspended(
 				continue
 			}
 		case !call.Released:
-			if gone, err := s.relay.isGone(r.Context(), pos.process); !gone || err != nil {
+			if ended, err := s.relay.hasEnded(r.Context(), pos.process); !ended || err != nil {
 				return pos, false, err
 			}
 		}
-		memory := &reservation{server: s, from: r}
-		defer memory.release()
-		if err := memory.reserve(int64(len(record.Body)+len(call.Request)) - uncounted); err != nil {
+		memory, err := s.core.ReserveText(r, len(record.Body)+len(call.Request))
+		if err != nil {
 			return pos, false, err // the client returns later
 		}
-		p, invalid := parse(call.Request, s.options.MaxDepth)
+		defer memory.Release()
+		p, invalid := mcp.Parse(call.Request, s.options.MaxDepth)
 		if invalid != nil {
 			return pos, false, invalid
 		}
-		defer p.release()
-		resp := &postResponse{
-			w: w, r: r, server: s, toolset: sess.toolset, info: info, identity: IdentityOf(r.Context()),
-			accepts: acceptedTypes{events: true}, session: sess, packet: p, suspended: call, memory: memory,
-		}
+		defer p.Release()
+		resp := &response{server: s, session: sess, packet: p, suspended: call}
+		resp.Response = s.core.NewEventResponse(w, r, sess.toolset, info, memory)
+		resp.Keep(resp)
 		taken, err := resp.takeSuspended(r.Context(), record)
 		if err != nil {
 			return pos, false, err
@@ -61,30 +62,30 @@ func (s *Server) continueSuspended(
 }
 
 // mayTakeAgain reports whether the process that has taken a call has ended before the call went on there. The order
-// of the checks matters: a process that is gone stores nothing any more.
+// of the checks matters: a process that has ended stores nothing any more.
 func (s *Server) mayTakeAgain(ctx context.Context, sess *session, call *suspendedCall) (bool, error) {
 	if !call.Taking {
 		return false, nil
 	}
-	if gone, err := s.relay.isGone(ctx, call.Continues.Process); !gone || err != nil {
+	if ended, err := s.relay.hasEnded(ctx, call.Continues.Process); !ended || err != nil {
 		return false, err
 	}
-	next, _, err := s.sessions.loadSuspended(ctx, sess, *call.Continues)
+	next, _, err := s.table.loadSuspended(ctx, sess, *call.Continues)
 	return next == nil, err
 }
 
 // takeSuspended takes the call, so that it continues in a new stream. Only one of
 // several processes takes it. Answers of the client arrive here from then on.
-func (resp *postResponse) takeSuspended(ctx context.Context, record StoredCall) (taken bool, err error) {
+func (resp *response) takeSuspended(ctx context.Context, record StoredCall) (taken bool, err error) {
 	sess, call := resp.session, resp.suspended
 	call.Released = call.Released && !call.Taking // an answer may have died with the process that has taken the call
 	for _, q := range call.Asked {
 		i := slices.IndexFunc(resp.asked, func(first askedQuestion) bool { return first.key == q.Key })
 		if i >= 0 { // asked several times
-			sess.requests.alias(q.ID, resp.asked[i].id)
+			sess.questions.alias(q.ID, resp.asked[i].id)
 			continue
 		}
-		response, ok := sess.requests.adopt(q.ID)
+		response, ok := sess.questions.adopt(q.ID)
 		if !ok {
 			err = errTaken
 			break
@@ -92,7 +93,7 @@ func (resp *postResponse) takeSuspended(ctx context.Context, record StoredCall) 
 		resp.asked = append(resp.asked, askedQuestion{q.Key, q.ID, response, !call.Released})
 	}
 	if err == nil {
-		resp.stream = sess.log.openStream(resp.packet.requestIDs())
+		resp.stream = sess.log.openStream(resp.packet.RequestIDs())
 		call.Continues, call.Taking = &streamName{sess.table.process, sess.serial, resp.stream}, true
 		if taken, err = sess.table.saveSuspended(ctx, sess, record, call); taken && err == nil {
 			record.Version++
@@ -106,34 +107,32 @@ func (resp *postResponse) takeSuspended(ctx context.Context, record StoredCall) 
 }
 
 // serveSuspended continues a call that was taken. The client has seen the events up to a number.
-func (resp *postResponse) serveSuspended(seen uint64) {
-	resp.mu.Lock()
-	resp.startStreamLocked()
+func (resp *response) serveSuspended(seen uint64) {
+	resp.StartStream()
 	for _, q := range resp.suspended.Asked {
 		switch {
 		case q.isAnswered():
-			resp.session.requests.resolve(q.ID, q.response())
+			resp.session.questions.resolve(q.ID, q.response())
 		case resp.suspended.Released && q.Seq > seen:
-			resp.sendEventLocked(q.Frame)
+			resp.Notify(q.Frame)
 		}
 	}
-	resp.mu.Unlock()
-	http.NewResponseController(resp.w).Flush()
-	resp.startKeepAlive()
-	frame, _ := resp.server.replyToPeer(resp, &resp.packet.messages[0], &resp.session.peer, nil)
+	http.NewResponseController(resp.Writer).Flush()
+	resp.StartKeepAlive()
+	frame, _ := resp.server.replyToPeer(resp, &resp.packet.Messages[0], &resp.session.peer, nil)
 	for _, q := range resp.asked { // the call may have ended without them
-		resp.session.requests.remove(q.id)
+		resp.session.questions.remove(q.id)
 	}
-	resp.finish(frame, http.StatusOK)
+	resp.Finish(frame, http.StatusOK)
 }
 
 // wasSuspended reports whether the call of a stream was suspended, so that the client is to return for it.
 // While the store is unavailable it reports true: the call is looked up again when the client returns.
 func (s *Server) wasSuspended(ctx context.Context, sess *session, pos position) bool {
-	if s.sessions.store == nil {
+	if s.table.store == nil {
 		return false
 	}
-	call, _, err := s.sessions.loadSuspended(ctx, sess, pos.streamName())
+	call, _, err := s.table.loadSuspended(ctx, sess, pos.streamName())
 	return call != nil || err != nil
 }
 

@@ -1,6 +1,8 @@
-package mcp
+package legacy
 
 import (
+	"hatchel/runtime/mcp"
+
 	"context"
 	"math/rand/v2"
 	"net/http"
@@ -9,10 +11,10 @@ import (
 	"time"
 )
 
-// serveGet sends the events of a session: those of its own stream, or those of the POST that the
+// ServeGet sends the events of a session: those of its own stream, or those of the POST that the
 // client's last event belongs to.
-func (s *Server) serveGet(w http.ResponseWriter, r *http.Request, toolset string, info *Info) {
-	if !parseAccept(r.Header).events {
+func (s *Server) ServeGet(w http.ResponseWriter, r *http.Request, toolset string, info *mcp.Info) {
+	if !mcp.AcceptsEvents(r.Header) {
 		http.Error(w, "The Accept header must allow text/event-stream", http.StatusNotAcceptable)
 		return
 	}
@@ -27,7 +29,7 @@ func (s *Server) serveGet(w http.ResponseWriter, r *http.Request, toolset string
 		http.Error(w, "The Last-Event-ID was not issued by this server", http.StatusBadRequest)
 		return
 	}
-	admitted := s.admitStream("event streams") == nil
+	admitted := s.core.AdmitStream("event streams") == nil
 	if pos.stream != 0 || !admitted {
 		s.beginReturned(w, sess, pos)
 	}
@@ -35,17 +37,17 @@ func (s *Server) serveGet(w http.ResponseWriter, r *http.Request, toolset string
 		s.postponeStream(w)
 		return
 	}
-	defer s.listeners.Release(1)
+	defer s.core.ReleaseStream()
 	pos, done, err := s.continueSuspended(w, r, sess, info, pos)
 	switch {
 	case err != nil:
-		s.options.Logger.WarnContext(r.Context(), "suspended call not continued", "error", err)
+		s.log.WarnContext(r.Context(), "suspended call not continued", "error", err)
 		s.postponeStream(w)
 		return
 	case done:
 		return
 	}
-	ctx, cancel := s.streams.open(r.Context())
+	ctx, _, cancel := s.core.OpenStream(r.Context())
 	defer cancel()
 	sess.connections.Add(1)
 	defer sess.connections.Add(-1)
@@ -57,7 +59,7 @@ func (s *Server) serveGet(w http.ResponseWriter, r *http.Request, toolset string
 	default:
 		c := sess.caller()
 		c.Remote, c.Header = s.options.Remote(r), r.Header
-		c.SetIdentity(IdentityOf(r.Context()))
+		c.SetIdentity(mcp.IdentityOf(r.Context()))
 		s.serveOwnStream(ctx, w, sess, c, pos, returned)
 	}
 }
@@ -66,17 +68,17 @@ func (s *Server) serveGet(w http.ResponseWriter, r *http.Request, toolset string
 // has returned is notified of everything that may have changed while it was away: of resources, and of
 // lists if it read from another process.
 func (s *Server) serveOwnStream(
-	ctx context.Context, w http.ResponseWriter, sess *session, c *Caller, pos position, returned bool,
+	ctx context.Context, w http.ResponseWriter, sess *session, c *mcp.Caller, pos position, returned bool,
 ) {
 	ctx, cancel := context.WithCancel(ctx)
-	from, missed := sess.log.lastSent(), resourceTopic
+	from, missedLists := sess.log.lastSent(), false
 	switch {
 	case returned && sess.isHere(pos):
 		from = pos.eventID
 	case returned:
-		missed = toolListTopic
+		missedLists = true
 	}
-	if sess.revision.sendsPrimingEvent() { // clients give up after some streams without a new id
+	if sendsPrimingEvent(sess.revision) { // clients give up after some streams without a new id
 		sess.log.add(0, nil)
 	}
 	wake, detach := sess.attachReader(c, cancel)
@@ -85,12 +87,12 @@ func (s *Server) serveOwnStream(
 	}
 	var following sync.WaitGroup
 	following.Go(func() {
-		s.relay.broadcast(ctx, &news{Kind: newsAttached, Session: sess.name})
+		s.relay.broadcast(ctx, &relayMessage{Kind: kindAttached, Session: sess.name})
 		if err := sess.updateResources(ctx); err != nil && ctx.Err() == nil {
-			s.options.Logger.WarnContext(ctx, "resources not followed", "error", err)
+			s.log.WarnContext(ctx, "resources not followed", "error", err)
 		}
 		if returned {
-			s.subscriptions.renotify(sess.subscription, missed)
+			sess.subscription.Renotify(missedLists)
 		}
 	})
 	defer func() {
@@ -106,16 +108,16 @@ func (s *Server) serveOwnStream(
 // the session when the process ends and has sent nothing. The id of its event is a new one for the same position,
 // because they give up after some streams without one, too.
 func (s *Server) beginReturned(w http.ResponseWriter, sess *session, pos position) {
-	beginEventStream(w)
-	if pos.seq > 0 && sess.revision.sendsPrimingEvent() {
-		s.send(w, event{pos.eventID, sess.reference(pos), nil}.append(nil))
+	mcp.BeginEventStream(w)
+	if pos.seq > 0 && sendsPrimingEvent(sess.revision) {
+		mcp.SendPart(w, event{pos.eventID, sess.reference(pos), nil}.append(nil))
 	}
 }
 
 // postponeStream has a client return for a stream that cannot be sent now. It is not refused, because
 // clients give up the session then.
 func (s *Server) postponeStream(w http.ResponseWriter) {
-	s.send(w, appendRetry(nil, s.returnDelay()))
+	mcp.SendPart(w, appendRetry(nil, s.returnDelay()))
 	http.NewResponseController(w).SetWriteDeadline(time.Time{})
 }
 
@@ -139,7 +141,7 @@ func appendRetry(dst []byte, after time.Duration) []byte {
 func (s *Server) serveStream(
 	ctx context.Context, w http.ResponseWriter, sess *session, from eventID, wake <-chan struct{},
 ) {
-	beginEventStream(w)
+	mcp.BeginEventStream(w)
 	http.NewResponseController(w).Flush()
 	defer http.NewResponseController(w).SetWriteDeadline(time.Time{})
 	s.sendEvents(ctx, w, sess, from, wake)
@@ -151,25 +153,25 @@ func (s *Server) sendEvents(
 	ctx context.Context, w http.ResponseWriter, sess *session, from eventID, wake <-chan struct{},
 ) {
 	ended := sess.awaitEnd()
-	alive := time.NewTicker(keepAliveInterval)
+	alive := time.NewTicker(mcp.KeepAliveInterval)
 	defer alive.Stop()
 	for {
 		undrained := false
 		if wake != nil {
 			// A few at a time, so that the log still has the client's last event.
-			undrained = sess.subscription.drain(maxEvents/4, func(frame []byte) { sess.log.add(0, frame) })
+			undrained = sess.subscription.Drain(maxEvents/4, func(frame []byte) { sess.log.add(0, frame) })
 		}
 		last, events, open, more := sess.log.after(from)
 		if last != from {
 			from = last
-			s.subscriptions.renotify(sess.subscription, toolListTopic)
+			sess.subscription.Renotify(true)
 		}
 		for _, event := range events {
 			if event.frame == nil { // nothing is lost without it, and the next reader begins with another id
 				sess.log.markSent(event)
 			}
 			// A reader that another one replaces at once gets its first id, which takes nothing from the other.
-			if event.frame != nil && ctx.Err() != nil || s.send(w, event.append(nil)) != nil {
+			if event.frame != nil && ctx.Err() != nil || mcp.SendPart(w, event.append(nil)) != nil {
 				return
 			}
 			sess.log.markSent(event)
@@ -185,22 +187,22 @@ func (s *Server) sendEvents(
 		case <-more:
 		case <-wake:
 		case <-alive.C:
-			if s.send(w, []byte(keepAliveComment)) != nil {
+			if mcp.SendPart(w, []byte(mcp.KeepAliveComment)) != nil {
 				return
 			}
 		case <-ctx.Done():
 			return
 		case <-ended:
 			return
-		case <-s.closing:
-			s.send(w, appendRetry(nil, s.returnDelay()))
+		case <-s.core.Ending():
+			mcp.SendPart(w, appendRetry(nil, s.returnDelay()))
 			return
 		}
 	}
 }
 
-// serveDelete ends a session.
-func (s *Server) serveDelete(w http.ResponseWriter, r *http.Request, toolset string, info *Info) {
+// ServeDelete ends a session.
+func (s *Server) ServeDelete(w http.ResponseWriter, r *http.Request, toolset string, info *mcp.Info) {
 	sess := s.findSession(w, r, toolset, info)
 	if sess == nil {
 		return
@@ -211,18 +213,18 @@ func (s *Server) serveDelete(w http.ResponseWriter, r *http.Request, toolset str
 }
 
 // findSession returns the session of a GET or DELETE, or answers with an error and returns nil.
-func (s *Server) findSession(w http.ResponseWriter, r *http.Request, toolset string, info *Info) *session {
-	version := r.Header.Get(headerVersion)
-	if Revision(version).Modern() {
+func (s *Server) findSession(w http.ResponseWriter, r *http.Request, toolset string, info *mcp.Info) *session {
+	version := r.Header.Get(mcp.HeaderVersion)
+	if mcp.Revision(version).Modern() {
 		refuseMethod(w, "This revision of the protocol supports only POST")
 		return nil
 	}
 	if version != "" && !isLegacyRevision(version) {
-		http.Error(w, unsupportedVersionHeader+revisionList(), http.StatusBadRequest)
+		http.Error(w, s.unsupportedHeader(), http.StatusBadRequest)
 		return nil
 	}
-	id, err := singleHeader(r.Header, headerSession)
-	if err == nil && id == "" && info.noSessions {
+	id, err := mcp.SingleHeader(r.Header, headerSession)
+	if err == nil && id == "" && !info.HasSessions() {
 		refuseMethod(w, "This server has no sessions and supports only POST")
 		return nil
 	}
@@ -241,58 +243,14 @@ func refuseMethod(w http.ResponseWriter, problem string) {
 // requireSession returns the session with an id, or answers with an error and returns nil. The caller
 // must release it.
 func (s *Server) requireSession(w http.ResponseWriter, r *http.Request, id, toolset string) *session {
-	sess, err := s.sessions.find(r.Context(), id, toolset, IdentityOf(r.Context()))
+	sess, err := s.table.find(r.Context(), id, toolset, mcp.IdentityOf(r.Context()))
 	switch {
 	case err != nil:
-		s.options.Logger.ErrorContext(r.Context(), "session not readable", "error", err)
-		w.Header()["Retry-After"] = retryAfter
+		s.log.ErrorContext(r.Context(), "session not readable", "error", err)
+		w.Header().Set("Retry-After", "1")
 		http.Error(w, "The session cannot be read. Try again shortly", http.StatusServiceUnavailable)
 	case sess == nil:
 		http.Error(w, sessionNotFound, http.StatusNotFound)
 	}
 	return sess
-}
-
-// httpStreams are the open HTTP streams that wait for something to happen. A stream ends when the
-// credentials of its client become invalid.
-type httpStreams struct {
-	mu     sync.Mutex
-	active map[*httpStream]struct{} // guarded by mu
-}
-
-type httpStream struct {
-	identity *Identity
-	cancel   context.CancelFunc
-}
-
-// open returns a context for a stream. It ends when the credentials expire or become invalid. The
-// caller must call cancel.
-func (t *httpStreams) open(ctx context.Context) (_ context.Context, cancel context.CancelFunc) {
-	identity := IdentityOf(ctx)
-	if identity != nil && !identity.Expires.IsZero() {
-		ctx, cancel = context.WithDeadline(ctx, identity.Expires)
-	} else {
-		ctx, cancel = context.WithCancel(ctx)
-	}
-	stream := &httpStream{identity, cancel}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.active[stream] = struct{}{}
-	return ctx, func() {
-		t.mu.Lock()
-		delete(t.active, stream)
-		t.mu.Unlock()
-		stream.cancel()
-	}
-}
-
-// retain ends the streams of identities that are not valid.
-func (t *httpStreams) retain(valid func(*Identity) bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for stream := range t.active {
-		if !valid(stream.identity) {
-			stream.cancel()
-		}
-	}
 }

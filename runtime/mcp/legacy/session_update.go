@@ -1,6 +1,8 @@
-package mcp
+package legacy
 
 import (
+	"hatchel/runtime/mcp"
+
 	"context"
 	"slices"
 	"time"
@@ -14,14 +16,14 @@ import (
 const readLevelTimeout = 2 * time.Second
 
 // readLevel reads the level from the record.
-func (sess *session) readLevel() int {
-	ctx, cancel := context.WithTimeout(context.Background(), readLevelTimeout)
+func (sess *session) readLevel(ctx context.Context) int {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readLevelTimeout)
 	defer cancel()
 	r, _, err := sess.table.loadRecord(ctx, sess)
 	if err != nil {
 		return defaultLogLevel
 	}
-	level := max(slices.Index(levelNames, r.Level), 0)
+	level := max(slices.Index(mcp.LogLevels, r.Level), 0)
 	if level == 0 {
 		level = defaultLogLevel
 	}
@@ -37,14 +39,14 @@ func (sess *session) saveLevel(ctx context.Context, level string) error {
 }
 
 // recordChanged follows the resources in the record that another process has changed, in the background.
-func (sess *session) recordChanged() {
+func (sess *session) recordChanged(ctx context.Context) {
 	if sess.isRead() && sess.stale.CompareAndSwap(false, true) {
 		sess.uses.Add(1)
-		go func() {
+		sess.server.work.start(func() {
 			defer sess.release()
 			sess.stale.Store(false)
-			sess.updateResources(context.Background())
-		}()
+			sess.updateResources(ctx)
+		})
 	}
 }
 
@@ -52,22 +54,22 @@ func (sess *session) recordChanged() {
 func (sess *session) updateShared(ctx context.Context, change func(*sessionRecord) error) error {
 	err := sess.table.updateRecord(ctx, sess, change)
 	if err == nil {
-		sess.table.server.relay.broadcast(ctx, &news{Kind: newsChanged, Session: sess.name})
+		sess.server.relay.broadcast(ctx, &relayMessage{Kind: kindChanged, Session: sess.name})
 	}
 	return err
 }
 
 // subscribe adds a resource to the record, if the Handler lets the caller follow it.
-func (sess *session) subscribe(ctx context.Context, c *Caller, uri string) error {
-	if err := sess.table.server.follow(ctx, c, uri); err != nil {
+func (sess *session) subscribe(ctx context.Context, c *mcp.Caller, uri string) error {
+	if err := sess.server.core.Follow(ctx, c, uri); err != nil {
 		return err
 	}
-	defer sess.table.server.unfollow(sess.toolset, uri) // last, so that the reader misses nothing
+	defer sess.server.core.Unfollow(sess.toolset, uri) // last, so that the reader misses nothing
 	err := sess.updateShared(ctx, func(r *sessionRecord) error {
 		switch {
 		case slices.Contains(r.Resources, uri):
-		case len(r.Resources) >= maxResources:
-			return errTooManyResources
+		case len(r.Resources) >= mcp.MaxResources:
+			return mcp.ErrTooManyResources
 		default:
 			r.Resources = append(r.Resources, uri)
 		}
@@ -100,16 +102,16 @@ func (sess *session) updateResources(ctx context.Context) error {
 	reader := sess.reader
 	sess.mu.Unlock()
 	if reader == nil {
-		sess.subscription.keepResources(nil)
+		sess.subscription.KeepResources(nil)
 		return nil
 	}
 	r, _, err := sess.table.loadRecord(ctx, sess)
 	if err != nil {
 		return err
 	}
-	sess.subscription.keepResources(r.Resources)
+	sess.subscription.KeepResources(r.Resources)
 	for _, uri := range r.Resources {
-		sess.subscription.addResource(ctx, reader, uri)
+		sess.subscription.AddResource(ctx, reader, uri)
 	}
 	return nil
 }

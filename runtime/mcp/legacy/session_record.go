@@ -1,15 +1,17 @@
-package mcp
+package legacy
 
 import (
+	"hatchel/runtime/mcp"
+
 	"context"
 	"encoding/json"
 	"slices"
 	"time"
 )
 
-// SessionStore keeps what belongs to sessions for all processes of a server. Its methods are called
+// Store keeps what belongs to sessions for all processes of a server. Its methods are called
 // concurrently. While it is unavailable, their error is [ErrUnavailable].
-type SessionStore interface {
+type Store interface {
 	CallStore
 
 	// LoadSession returns the record of a session and its version, which is 0 if there is none.
@@ -41,7 +43,7 @@ type sessionRecord struct {
 // saveClient saves what the client said about itself in the record of a new session.
 func (t *sessions) saveClient(ctx context.Context, sess *session) error {
 	if t.store == nil {
-		return errorf(CodeBusy, "params.clientInfo and params.capabilities have more than %d bytes, "+
+		return mcp.Errorf(mcp.CodeBusy, "params.clientInfo and params.capabilities have more than %d bytes, "+
 			"and this server keeps no state", maxSealedSession-textsOffset)
 	}
 	return t.updateRecord(ctx, sess, func(r *sessionRecord) error {
@@ -50,7 +52,7 @@ func (t *sessions) saveClient(ctx context.Context, sess *session) error {
 	})
 }
 
-// loadClient reads what saveClient has saved. It reports false if the record is gone.
+// loadClient reads what saveClient has saved. It reports false if there is no record.
 func (t *sessions) loadClient(ctx context.Context, sess *session) (found bool, err error) {
 	r, version, err := t.loadRecord(ctx, sess)
 	sess.capabilities, sess.info = r.Capabilities, r.Info
