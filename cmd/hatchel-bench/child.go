@@ -10,6 +10,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -21,12 +22,16 @@ func serveHTTP(h http.Handler) error {
 	if err != nil {
 		return err
 	}
+	server := &http.Server{ // with the options of Hatchel
+		Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute,
+		MaxHeaderBytes: 64 << 10,
+	}
 	fmt.Fprintf(os.Stderr, "ready at http://%s/mcp\n", listener.Addr())
 	go func() {
 		io.Copy(io.Discard, os.Stdin)
 		os.Exit(0)
 	}()
-	return http.Serve(listener, h)
+	return server.Serve(listener)
 }
 
 // serveFloor serves one row with a bare handler. The arguments are those of [bench.startServer].
@@ -39,18 +44,24 @@ func serveFloor(_ context.Context, args []string) error {
 		return c.serveLines(os.Stdin, os.Stdout)
 	}
 	return serveHTTP(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		var encoded []byte
+		var parts [][]byte
 		body, err := io.ReadAll(r.Body)
 		if err == nil {
-			encoded, err = c.floor(r.Context(), body)
+			parts, err = c.floor(r.Context(), body)
 		}
 		if err != nil {
 			http.Error(rw, err.Error(), http.StatusInternalServerError)
 			return
 		}
+		length := 0
+		for _, part := range parts {
+			length += len(part)
+		}
 		rw.Header().Set("Content-Type", "application/json")
-		rw.Header().Set("Content-Length", strconv.Itoa(len(encoded)))
-		rw.Write(encoded)
+		rw.Header().Set("Content-Length", strconv.Itoa(length))
+		for _, part := range parts {
+			rw.Write(part)
+		}
 	}))
 }
 

@@ -45,7 +45,7 @@ func dial(s *server, row *callRow, e era, n int) (clients []*client, err error) 
 			}
 		}
 		clients = append(clients, c)
-		if e == legacy && s.name != "floor" {
+		if e == legacy && !s.bare {
 			if err = c.openSession(h); err != nil {
 				break
 			}

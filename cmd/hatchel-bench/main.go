@@ -25,6 +25,7 @@ var commands = map[string]func(context.Context, []string) error{
 	"floor":    serveFloor,
 	"sdk":      serveSDK,
 	"upstream": serveUpstream,
+	"parse":    parseFolder,
 	"load":     runLoad,
 	"soak":     runSoak,
 }
@@ -103,7 +104,7 @@ func (b *bench) measure(ctx context.Context, rows []string) (err error) {
 		}
 	}
 	if slices.Contains(rows, "start") {
-		if b.startMS, err = b.measureStart(ctx); err != nil {
+		if b.startup, err = b.measureStart(ctx); err != nil {
 			b.fail("row start: %v", err)
 		}
 	}

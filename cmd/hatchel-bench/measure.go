@@ -37,6 +37,7 @@ var targetNames = []string{"floor", "hatchel", "sdk"}
 type server struct {
 	*process.Process
 	name string
+	bare bool // it answers requests without a session
 }
 
 // stop ends the server and waits for it: with SIGTERM, and after two seconds by force.
@@ -62,7 +63,7 @@ type bench struct {
 	cells    []cell
 	loading  *loadFigures         // nil if not measured
 	watched  map[*goRow]goFigures // nil if not measured
-	startMS  map[string]float64   // from process start to the first answer, by target; nil if not measured
+	startup  *startFigures        // nil if not measured
 	failures []string             // of targets that could not be measured
 }
 
@@ -127,6 +128,9 @@ func (b *bench) measureRow(ctx context.Context, row *callRow) error {
 func (b *bench) startServers(ctx context.Context, row *callRow, folder, upstream string) map[string]*server {
 	servers := map[string]*server{}
 	for _, name := range []string{"hatchel", "sdk", "floor"} {
+		if name == "sdk" && row.unaudited {
+			continue
+		}
 		s, err := b.startServer(ctx, name, row, folder, upstream)
 		if err != nil {
 			b.fail("row %s: %s: %v", row.name, name, err)
@@ -142,7 +146,14 @@ func (b *bench) startServers(ctx context.Context, row *callRow, folder, upstream
 
 func (b *bench) startServer(ctx context.Context, name string, row *callRow, folder, upstream string) (*server, error) {
 	var command []string
+	bare := name == "floor" && !row.unaudited
 	switch {
+	case row.unaudited:
+		below := auditedFolder
+		if name == "floor" {
+			below = unauditedFolder
+		}
+		command = []string{b.hatchel, "serve", filepath.Join(folder, below), "--listen", "127.0.0.1:0"}
 	case name != "hatchel":
 		work, transport := row.name, "http"
 		if row.stdio {
@@ -157,13 +168,15 @@ func (b *bench) startServer(ctx context.Context, name string, row *callRow, fold
 			command = append(command, "--var", "upstream="+upstream)
 		}
 	}
-	return b.start(ctx, name, row.stdio, command)
+	s, err := b.start(ctx, name, row.stdio, command)
+	s.bare = bare
+	return s, err
 }
 
 func (b *bench) start(ctx context.Context, name string, stdio bool, command []string) (*server, error) {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	p, err := process.Start(cmd, filepath.Join(b.folder, name+".log"), stdio)
-	return &server{p, name}, err
+	return &server{Process: p, name: name}, err
 }
 
 // measureCell calls every server in turn, round after round. A server that fails is left out.

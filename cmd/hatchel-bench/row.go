@@ -25,6 +25,8 @@ type callRow struct {
 	// children says that the work is done by child processes, whose time counts.
 	children bool
 	upstream bool
+	// unaudited says that the floor is Hatchel too, without the audit log of the folder.
+	unaudited bool
 	// postgres says that the row needs a PostgreSQL server, and pooled that PgBouncer is in front of it.
 	postgres, pooled bool
 	// tool is the tool called, empty for tools/list; a call is one of so many variants.
@@ -39,12 +41,12 @@ var callRows = []*callRow{
 	{
 		name: "text", title: "tools/call of a tool that only computes a text from its inputs, HTTP " +
 			"keep-alive, either era",
-		bound: 1.35, connections: []int{1, 16, 64}, judged: 16,
+		bound: 1.15, connections: []int{1, 16, 64}, judged: 16,
 		tool: "greet", variants: 16, arguments: greetArguments, want: greetWant,
 	},
 	{
 		name: "sqlite", title: "tools/call of a SQLite point query (floor: handler + prepared statement)",
-		bound: 1.5, connections: []int{1, 16, 64}, judged: 16,
+		bound: 1.1, connections: []int{1, 16, 64}, judged: 16,
 		tool: "find_item", variants: 64, arguments: itemArguments, want: itemWant,
 	},
 	{
@@ -60,14 +62,14 @@ var callRows = []*callRow{
 	},
 	{
 		name: "http", title: "tools/call of an HTTP GET of 1 KB (floor: handler + pooled client)",
-		bound: 1.5, connections: []int{1, 16, 64}, judged: 16, upstream: true,
+		bound: 1.1, connections: []int{1, 16, 64}, judged: 16, upstream: true,
 		tool: "read_note", variants: 16,
 		arguments: func(v int) string { return fmt.Sprintf(`{"id":%d}`, v+1) },
 		want:      func(v int) []string { return []string{noteText(v + 1)} },
 	},
 	{
 		name: "list", title: "tools/list with 1,000 tools of six inputs (floor: the same bytes from memory)",
-		bound: 1.2, connections: []int{1, 16, 64}, judged: 16,
+		bound: 1, connections: []int{1, 16, 64}, judged: 16,
 		variants: 1, arguments: func(int) string { return "" },
 	},
 	{
@@ -84,10 +86,15 @@ var callRows = []*callRow{
 	},
 	{
 		name: "shell", title: "a shell tool that runs `/bin/echo`, own process and child together (floor: os/exec)",
-		bound: 1.3, connections: []int{1, 16, 64}, judged: 16, children: true,
+		bound: 1.15, connections: []int{1, 16, 64}, judged: 16, children: true,
 		tool: "say", variants: 16,
 		arguments: func(v int) string { return fmt.Sprintf(`{"word":"word-%d"}`, v) },
 		want:      func(v int) []string { return []string{fmt.Sprintf("word-%d\n", v)} },
+	},
+	{
+		name: "audit", title: "tools/call of a tool with effects and an audit log (floor: Hatchel without the log)",
+		bound: 2, connections: []int{1, 16, 64}, judged: 16, unaudited: true,
+		tool: "greet", variants: 16, arguments: greetArguments, want: greetWant,
 	},
 	{
 		name: "filter", title: "1 MB JSON body filtered by a `result` (floor: fetched, decoded with encoding/json)",
@@ -160,6 +167,12 @@ var listedTool string
 //go:embed testdata/load/orders.txt
 var loadedFile string
 
+// The folders of the row "audit".
+const (
+	auditedFolder   = "audited"
+	unauditedFolder = "unaudited"
+)
+
 // makeFolder fills dir with the tool folder of one row.
 func makeFolder(row, dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -174,6 +187,16 @@ func makeFolder(row, dir string) error {
 	files, err := fs.Sub(testdata, "testdata/"+workOf(row))
 	if err != nil {
 		return err
+	}
+	if row == "audit" {
+		if err := os.CopyFS(filepath.Join(dir, unauditedFolder), files); err != nil {
+			return err
+		}
+		dir = filepath.Join(dir, auditedFolder)
+		if err := os.CopyFS(dir, files); err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(dir, "audit.hcl"), []byte("audit { file = \"audit.jsonl\" }\n"), 0o644)
 	}
 	if err := os.CopyFS(dir, files); err != nil {
 		return err

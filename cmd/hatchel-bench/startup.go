@@ -1,14 +1,22 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/cmd/hatchel-bench/process"
 )
@@ -17,7 +25,24 @@ import (
 type loadFigures struct {
 	cold   float64 // ms from process start to ready line, less those of `hatchel version`
 	reload float64 // ms, as the server reports them
-	memory float64 // MiB, resident
+	// parsing is the CPU time until the ready line, less that of `hatchel version`, against that of hclsyntax.ParseConfig
+	// of the same files.
+	parsing float64
+	// Memory of the process in MiB, at the ready line and 5 and 30 seconds later.
+	anonymous, resident, memory, rested float64
+}
+
+// The times after which memory is measured. The server returns unused memory meanwhile.
+const (
+	shortRest = 5 * time.Second
+	longRest  = 30 * time.Second
+)
+
+// startFigures are those of processes that start.
+type startFigures struct {
+	firstAnswer map[string]float64 // ms from process start to the first answer, by target
+	ratio       float64            // of these of Hatchel to the floor's
+	version     float64            // ms of CPU of `hatchel version`
 }
 
 func (b *bench) repeats(full int) int {
@@ -35,28 +60,47 @@ func (b *bench) measureLoad(ctx context.Context) (*loadFigures, error) {
 	}
 	// The folder is not watched: only reloads that are requested are measured.
 	command := []string{b.hatchel, "serve", folder, "--listen", "127.0.0.1:0", "--watch=false"}
-	var bare, cold, reloads []float64
+	var cold, parsing, anonymous, resident, reloads []float64
 	for range b.repeats(9) {
-		start := time.Now()
-		if err := exec.CommandContext(ctx, b.hatchel, "version").Run(); err != nil {
-			return nil, fmt.Errorf("hatchel version: %w", err)
+		bare, bareCPU, err := runAlone(ctx, io.Discard, b.hatchel, "version")
+		if err != nil {
+			return nil, err
 		}
-		bare = append(bare, milliseconds(time.Since(start)))
-		start = time.Now()
+		var parsed bytes.Buffer
+		if _, _, err := runAlone(ctx, &parsed, b.self, "parse", folder); err != nil {
+			return nil, err
+		}
+		parsedCPU, err := time.ParseDuration(parsed.String())
+		if err != nil {
+			return nil, err
+		}
+		start := time.Now()
 		s, err := b.start(ctx, "hatchel", false, command)
 		if err != nil {
 			return nil, err
 		}
-		cold = append(cold, milliseconds(time.Since(start)))
+		cold = append(cold, milliseconds(time.Since(start)-bare))
+		cpu, err := s.cpuTime(false)
+		usage, usageErr := process.ReadUsage(s.PID())
 		s.stop()
+		if err = errors.Join(err, usageErr); err != nil {
+			return nil, err
+		}
+		parsing = append(parsing, float64(cpu-bareCPU)/float64(parsedCPU))
+		anonymous, resident = append(anonymous, mebibytes(usage.Anonymous)), append(resident, mebibytes(usage.Memory))
 	}
 	s, err := b.start(ctx, "hatchel", false, command)
 	if err != nil {
 		return nil, err
 	}
 	defer s.stop()
-	time.Sleep(5 * time.Second) // the server returns unused memory
+	time.Sleep(shortRest)
 	usage, err := process.ReadUsage(s.PID())
+	if err != nil {
+		return nil, err
+	}
+	time.Sleep(longRest - shortRest)
+	rested, err := process.ReadUsage(s.PID())
 	if err != nil {
 		return nil, err
 	}
@@ -71,8 +115,50 @@ func (b *bench) measureLoad(ctx context.Context) (*loadFigures, error) {
 		}
 		reloads = append(reloads, duration)
 	}
-	return &loadFigures{cold: median(cold) - median(bare), reload: median(reloads),
-		memory: float64(usage.Memory) / (1 << 20)}, nil
+	return &loadFigures{
+		cold: median(cold), reload: median(reloads), parsing: median(parsing), anonymous: median(anonymous),
+		resident: median(resident), memory: mebibytes(usage.Memory), rested: mebibytes(rested.Memory),
+	}, nil
+}
+
+func mebibytes(n int) float64 { return float64(n) / (1 << 20) }
+
+// runAlone runs a command and returns how long it took, and its CPU time.
+func runAlone(ctx context.Context, out io.Writer, command ...string) (took, cpu time.Duration, err error) {
+	start := time.Now()
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	cmd.Stdout, cmd.Stderr = out, os.Stderr
+	if err := cmd.Run(); err != nil {
+		return 0, 0, fmt.Errorf("%s: %w", strings.Join(command, " "), err)
+	}
+	return time.Since(start), cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), nil
+}
+
+// parseFolder reads the configuration files of a folder, parses them with the library, and prints the CPU time of that.
+func parseFolder(_ context.Context, args []string) error {
+	before, err := process.CPUTime(os.Getpid())
+	if err != nil {
+		return err
+	}
+	err = filepath.WalkDir(args[0], func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		src, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		if _, diags := hclsyntax.ParseConfig(src, name, hcl.InitialPos); diags.HasErrors() {
+			return diags
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	after, err := process.CPUTime(os.Getpid())
+	fmt.Print(after - before)
+	return err
 }
 
 // reload requests a reload, checks that exactly one file's tool was replaced, and returns
@@ -98,8 +184,8 @@ func reload(s *server) (float64, error) {
 }
 
 // measureStart measures the milliseconds from process start to the first answer over stdio, with
-// one tool, for every target in turn.
-func (b *bench) measureStart(ctx context.Context) (map[string]float64, error) {
+// one tool, for every target in turn, and the CPU time of `hatchel version`.
+func (b *bench) measureStart(ctx context.Context) (*startFigures, error) {
 	folder := filepath.Join(b.folder, "start")
 	if err := makeFolder("text", folder); err != nil {
 		return nil, err
@@ -107,6 +193,7 @@ func (b *bench) measureStart(ctx context.Context) (map[string]float64, error) {
 	row := *callRows[0]
 	row.stdio = true
 	times := map[string][]float64{}
+	var ratios, versions []float64
 	for range b.repeats(21) {
 		for _, name := range targetNames {
 			took, err := b.firstAnswer(ctx, name, &row, folder)
@@ -115,10 +202,17 @@ func (b *bench) measureStart(ctx context.Context) (map[string]float64, error) {
 			}
 			times[name] = append(times[name], milliseconds(took))
 		}
+		_, cpu, err := runAlone(ctx, io.Discard, b.hatchel, "version")
+		if err != nil {
+			return nil, err
+		}
+		versions = append(versions, milliseconds(cpu))
+		n := len(versions) - 1
+		ratios = append(ratios, times["hatchel"][n]/times["floor"][n])
 	}
-	figures := map[string]float64{}
+	figures := &startFigures{firstAnswer: map[string]float64{}, ratio: median(ratios), version: median(versions)}
 	for name, all := range times {
-		figures[name] = median(all)
+		figures.firstAnswer[name] = median(all)
 	}
 	return figures, nil
 }

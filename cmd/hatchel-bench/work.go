@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -25,8 +26,8 @@ type implementation struct {
 	addTools func(*mcp.Server)
 }
 
-// floor answers one JSON-RPC request.
-type floor func(ctx context.Context, message []byte) (reply []byte, err error)
+// floor answers one JSON-RPC request. The parts of the reply are written one after the other.
+type floor func(ctx context.Context, message []byte) (reply [][]byte, err error)
 
 // call is what a floor decodes of a JSON-RPC request.
 type call[In any] struct {
@@ -56,7 +57,7 @@ type reply struct {
 
 // newFloor returns a bare handler that decodes a call, does the work and encodes the reply.
 func newFloor[In any](work func(context.Context, In) (callResult, error)) floor {
-	return func(ctx context.Context, message []byte) ([]byte, error) {
+	return func(ctx context.Context, message []byte) ([][]byte, error) {
 		var c call[In]
 		if err := json.Unmarshal(message, &c); err != nil {
 			return nil, err
@@ -65,7 +66,8 @@ func newFloor[In any](work func(context.Context, In) (callResult, error)) floor 
 		if err != nil {
 			return nil, err
 		}
-		return json.Marshal(reply{"2.0", c.ID, result})
+		encoded, err := json.Marshal(reply{"2.0", c.ID, result})
+		return [][]byte{encoded}, err
 	}
 }
 
@@ -288,17 +290,13 @@ func implementList(upstream string) (*implementation, error) {
 		return nil, err
 	}
 	return &implementation{
-		floor: func(_ context.Context, message []byte) ([]byte, error) {
+		floor: func(_ context.Context, message []byte) ([][]byte, error) {
 			var c call[struct{}]
 			if err := json.Unmarshal(message, &c); err != nil {
 				return nil, err
 			}
-			b := make([]byte, 0, len(list)+64)
-			b = append(b, `{"jsonrpc":"2.0","id":`...)
-			b = append(b, c.ID...)
-			b = append(b, `,"result":`...)
-			b = append(b, list...)
-			return append(b, '}'), nil
+			head := append([]byte(`{"jsonrpc":"2.0","id":`), c.ID...)
+			return [][]byte{append(head, `,"result":`...), list, {'}'}}, nil
 		},
 		addTools: func(s *mcp.Server) {
 			report := func(context.Context, listedInput) (string, error) { return "Nothing to report.", nil }
@@ -342,7 +340,7 @@ func (i *implementation) serveLines(in io.Reader, out io.Writer) error {
 		if err != nil {
 			return err
 		}
-		if _, err := out.Write(append(encoded, '\n')); err != nil {
+		if _, err := out.Write(append(bytes.Join(encoded, nil), '\n')); err != nil {
 			return err
 		}
 	}

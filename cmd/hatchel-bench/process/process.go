@@ -176,9 +176,10 @@ func ChildrenCPUTime(pid int) (time.Duration, error) {
 
 // Usage is what a process holds of the operating system.
 type Usage struct {
-	Memory  int // resident, in bytes
-	Files   int // open file descriptors
-	Threads int
+	Memory    int // resident, in bytes
+	Anonymous int // of that, not backed by files
+	Files     int // open file descriptors
+	Threads   int
 }
 
 // ReadUsage returns what a process holds now.
@@ -197,8 +198,9 @@ func ReadUsage(pid int) (u Usage, err error) {
 		name, value, _ := bytes.Cut(line, []byte(":"))
 		switch string(name) {
 		case "VmRSS":
-			u.Memory, err = strconv.Atoi(string(bytes.Fields(value)[0]))
-			u.Memory <<= 10
+			u.Memory, err = parseKilobytes(value)
+		case "RssAnon":
+			u.Anonymous, err = parseKilobytes(value)
 		case "Threads":
 			u.Threads, err = strconv.Atoi(string(bytes.TrimSpace(value)))
 		}
@@ -207,6 +209,12 @@ func ReadUsage(pid int) (u Usage, err error) {
 		}
 	}
 	return u, nil
+}
+
+// parseKilobytes reads a size of /proc/PID/status and returns it in bytes.
+func parseKilobytes(value []byte) (int, error) {
+	n, err := strconv.Atoi(string(bytes.Fields(value)[0]))
+	return n << 10, err
 }
 
 // String shows the usage in MiB, files and threads.
