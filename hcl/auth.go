@@ -2,13 +2,13 @@ package hcl
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl/decode"
+	"hatchel/internal/lazyregexp"
 )
 
 // Auth is the auth block: API keys, JWT issuers and request headers.
@@ -34,7 +34,7 @@ func (a *Auth) spec() decode.Spec {
 }
 
 // headerNamePattern matches the name of a header (RFC 9110, section 5.6.2).
-var headerNamePattern = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}$")
+var headerNamePattern = lazyregexp.New("^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}$")
 
 // credentialHeaders hold credentials of callers, which are never passed on.
 var credentialHeaders = []string{"authorization", "cookie", "proxy-authorization", "x-api-key"}
@@ -104,7 +104,7 @@ func (l *loader) decodeAuth() {
 }
 
 // scopePattern matches a scope (RFC 6749, section 3.3).
-var scopePattern = regexp.MustCompile(`^[!#-\[\]-~]{1,200}$`)
+var scopePattern = lazyregexp.New(`^[!#-\[\]-~]{1,200}$`)
 
 // scopesField declares a list of scopes.
 func scopesField(dst *[]string, name, doc string) decode.Field {

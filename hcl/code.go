@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"iter"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -13,6 +12,7 @@ import (
 	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
 	"hatchel/hcl/eval/hclexpr"
+	"hatchel/internal/lazyregexp"
 )
 
 // Code says which files of the configuration directory the programs of a backend may run or read. All paths are
@@ -347,7 +347,7 @@ func (f *codeFinder) addModule(name string) {
 }
 
 // nameLike matches what may be the name of a file in code.
-var nameLike = regexp.MustCompile(`[\pL\pN_.@+/-]+`)
+var nameLike = lazyregexp.New(`[\pL\pN_.@+/-]+`)
 
 // addText adds the files that the words of code may name, relative to the working directory or to that of the code.
 func (f *codeFinder) addText(dir string, text []byte) {

@@ -1,7 +1,6 @@
 package hcl
 
 import (
-	"regexp"
 	"strings"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 	"hatchel/hcl/eval/hclexpr"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/spelling"
+	"hatchel/internal/lazyregexp"
 )
 
 // Operation is the common part of tools, prompts, resources and completions: inputs, checks and
@@ -167,8 +167,8 @@ func (w *operationDecoder) attrRange(name string) Range {
 }
 
 var (
-	quotedName     = regexp.MustCompile("`([^`]+)`")
-	identifierLike = regexp.MustCompile(`^[a-z][a-z0-9]*(_[a-z0-9]+)*$`)
+	quotedName     = lazyregexp.New("`([^`]+)`")
+	identifierLike = lazyregexp.New(`^[a-z][a-z0-9]*(_[a-z0-9]+)*$`)
 )
 
 // descriptionRef is a name in backquotes in a description that does not exist in its block.
@@ -221,7 +221,7 @@ func checkIdentifier(diags *Diagnostics, noun, name string, r Range) {
 }
 
 // exposedNamePattern matches a name that the protocol allows.
-var exposedNamePattern = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
+var exposedNamePattern = lazyregexp.New(`^[A-Za-z0-9_.-]{1,64}$`)
 
 // checkExposedName reports an invalid label of a block; purpose says what depends on it.
 func checkExposedName(d *decode.Decoder, b *hclsyntax.Block, noun, purpose string) {

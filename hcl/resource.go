@@ -1,7 +1,6 @@
 package hcl
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"hatchel/hcl/eval"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/uritemplate"
+	"hatchel/internal/lazyregexp"
 )
 
 // Resource is one resource block: one document, or with a Template a family of documents whose
@@ -237,8 +237,8 @@ func (r *resourceDecoder) matchVariables() {
 }
 
 var (
-	templateExpression = regexp.MustCompile(`\{[^{}]*\}`)
-	variableName       = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`)
+	templateExpression = lazyregexp.New(`\{[^{}]*\}`)
+	variableName       = lazyregexp.New(`[A-Za-z_][A-Za-z0-9_]*`)
 )
 
 // noteVariables takes down, for editors, the variables of the template, which are inputs.

@@ -1,18 +1,18 @@
 package hcl
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"hatchel/hcl/eval"
+	"hatchel/internal/lazyregexp"
 )
 
 // describing are the parts of a tool that say what it does, and do not change it.
 var describing = []string{"title", "description", "input", "icons", "annotations", "tags"}
 
 // inputName matches the name of an input where it is read.
-var inputName = regexp.MustCompile(`\binput\.[A-Za-z_][A-Za-z0-9_-]*`)
+var inputName = lazyregexp.New(`\binput\.[A-Za-z_][A-Za-z0-9_-]*`)
 
 // warnSameRequests warns of two tools that send one and the same HTTP request and do the same with its answer: an
 // operation was imported twice, and a model has no reason to choose one of them.

@@ -4,7 +4,6 @@ import (
 	"maps"
 	"net/netip"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +13,7 @@ import (
 
 	"hatchel/hcl/decode"
 	"hatchel/hcl/eval"
+	"hatchel/internal/lazyregexp"
 )
 
 // Telemetry is the telemetry block: the metrics and traces that the server gives to monitoring systems.
@@ -70,7 +70,7 @@ func (m *Metrics) spec() decode.Spec {
 }
 
 // hostNamePattern matches a host name of at most maxHostName characters (RFC 1123, section 2.1).
-var hostNamePattern = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$`)
+var hostNamePattern = lazyregexp.New(`^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$`)
 
 const maxHostName = 253
 
@@ -199,7 +199,7 @@ func rangesOfPair(d *decode.Decoder, e hclsyntax.Expression, name string) (key, 
 }
 
 // headerValuePattern matches a value that a header can have.
-var headerValuePattern = regexp.MustCompile(`^[^\x00-\x1f\x7f]*$`)
+var headerValuePattern = lazyregexp.New(`^[^\x00-\x1f\x7f]*$`)
 
 // setOTLPRange remembers where the otlp block is.
 func (t *Telemetry) setOTLPRange(_ *decode.Decoder, b *hclsyntax.Block) {

@@ -2,7 +2,6 @@ package sql
 
 import (
 	"cmp"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -10,6 +9,7 @@ import (
 	"hatchel/hcl"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/template/sqltext"
+	"hatchel/internal/lazyregexp"
 )
 
 const defaultMaxRows = 1000
@@ -109,9 +109,9 @@ func (b *block) StreamsRows() bool {
 func (b *block) maxRows() int { return cmp.Or(b.MaxRows, defaultMaxRows) }
 
 var (
-	bounded   = regexp.MustCompile(`(?i)\b(WHERE|LIMIT|FETCH|GROUP|HAVING|JOIN)\b|\b(COUNT|SUM|MIN|MAX|AVG)\s*\(`)
-	readsFrom = regexp.MustCompile(`(?i)\bFROM\b`)
-	rowLimit  = regexp.MustCompile(`(?i)\bLIMIT\s+([0-9]+)`)
+	bounded   = lazyregexp.New(`(?i)\b(WHERE|LIMIT|FETCH|GROUP|HAVING|JOIN)\b|\b(COUNT|SUM|MIN|MAX|AVG)\s*\(`)
+	readsFrom = lazyregexp.New(`(?i)\bFROM\b`)
+	rowLimit  = lazyregexp.New(`(?i)\bLIMIT\s+([0-9]+)`)
 )
 
 // unlimited returns why the rows of the query are certainly cut once there are enough of them, or nil.
@@ -224,7 +224,7 @@ func changeMembers() []*schema.Member {
 var (
 	// destructiveWords finds a deletion or an overwrite anywhere in a statement, such as after WITH or
 	// in an upsert.
-	destructiveWords = regexp.MustCompile(`(?i)\b(DELETE|UPDATE|DROP|TRUNCATE|MERGE|ALTER|OR\s+REPLACE)\b`)
+	destructiveWords = lazyregexp.New(`(?i)\b(DELETE|UPDATE|DROP|TRUNCATE|MERGE|ALTER|OR\s+REPLACE)\b`)
 	// additiveVerbs lose no data unless the statement also has a destructive word.
 	additiveVerbs = wordSet("INSERT CREATE SELECT VALUES ANALYZE COMMENT")
 )
@@ -250,8 +250,8 @@ func mayLoseData(s *sqltext.Program) bool {
 
 var (
 	// quotedText matches string literals, quoted identifiers and comments.
-	quotedText = regexp.MustCompile("'[^']*'|\"[^\"]*\"|`[^`]*`|--[^\n]*|(?s:/\\*.*?\\*/)")
+	quotedText = lazyregexp.New("'[^']*'|\"[^\"]*\"|`[^`]*`|--[^\n]*|(?s:/\\*.*?\\*/)")
 	// quotedMySQLText also matches the backslash escapes and # comments of MySQL.
-	quotedMySQLText = regexp.MustCompile("'(?:[^'\\\\]|\\\\(?s:.))*'|\"(?:[^\"\\\\]|\\\\(?s:.))*\"|`[^`]*`|" +
+	quotedMySQLText = lazyregexp.New("'(?:[^'\\\\]|\\\\(?s:.))*'|\"(?:[^\"\\\\]|\\\\(?s:.))*\"|`[^`]*`|" +
 		"(?:--\\s|#)[^\n]*|(?s:/\\*.*?\\*/)")
 )

@@ -2,7 +2,6 @@ package sql
 
 import (
 	"errors"
-	"regexp"
 	"runtime"
 	"strings"
 	"time"
@@ -10,6 +9,7 @@ import (
 	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/hcl/template/sqltext"
+	"hatchel/internal/lazyregexp"
 )
 
 // connectionMode is the argument mode of every database connection.
@@ -67,10 +67,10 @@ func (c *serverConnection) spec(dialect sqltext.Dialect) hcl.Spec {
 }
 
 // timeZone matches the values of time_zone.
-var timeZone = regexp.MustCompile(`^(?:[A-Za-z][A-Za-z0-9_+/-]*|[+-](?:0[0-9]|1[0-4]):[0-5][0-9])$`)
+var timeZone = lazyregexp.New(`^(?:[A-Za-z][A-Za-z0-9_+/-]*|[+-](?:0[0-9]|1[0-4]):[0-5][0-9])$`)
 
 // hostName matches the names and addresses of hosts.
-var hostName = regexp.MustCompile(`^(?:[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*\.?|[0-9A-Fa-f:.]+(?:%[A-Za-z0-9_.-]+)?)$`)
+var hostName = lazyregexp.New(`^(?:[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*\.?|[0-9A-Fa-f:.]+(?:%[A-Za-z0-9_.-]+)?)$`)
 
 // errHostName is the error of an address whose host can never exist.
 var errHostName = errors.New("its host is not the name or the address of a host")

@@ -3,7 +3,6 @@ package sql
 import (
 	"cmp"
 	"errors"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -14,6 +13,7 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl/template/sqltext"
+	"hatchel/internal/lazyregexp"
 )
 
 // Messages for the model. In some of them, % is the name of a key, a column or a constraint. A message that
@@ -65,7 +65,7 @@ var unnamed = map[string]string{
 // compile at each start.
 const maxSafeName = 200
 
-var safeName = regexp.MustCompile(`^[\pL\pN_$.,"\x60 ()-]+$`)
+var safeName = lazyregexp.New(`^[\pL\pN_$.,"\x60 ()-]+$`)
 
 // isSafeName reports whether a text can be shown as the name of a table, a column or a constraint. Other
 // texts could hold the definition of a rule, or data.
@@ -216,8 +216,8 @@ var mysqlMessages = map[uint16]string{
 const mysqlWrongType = "a value does not have the type that the database requires"
 
 var (
-	duplicateKey  = regexp.MustCompile(`for key '([^']*)'$`) // what precedes it is data
-	nameInMessage = regexp.MustCompile("['`]([^'`]*)['`]")
+	duplicateKey  = lazyregexp.New(`for key '([^']*)'$`) // what precedes it is data
+	nameInMessage = lazyregexp.New("['`]([^'`]*)['`]")
 )
 
 func readMySQLReport(e *mysql.MySQLError) report {

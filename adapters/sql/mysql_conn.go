@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"regexp"
 	"strings"
 	"time"
 
@@ -16,6 +15,7 @@ import (
 
 	"hatchel/hcl/template/sqltext"
 	"hatchel/internal/backoff"
+	"hatchel/internal/lazyregexp"
 )
 
 // mysqlDriverConn is the interface of the driver's connections.
@@ -311,7 +311,7 @@ func leavesSessionState(text string) bool {
 	return sessionWords.MatchString(bare) || len(functionsOf(text, sqltext.MySQL)) > 0
 }
 
-var sessionWords = regexp.MustCompile(`(?i)@|^\s*CALL\b|\bTEMPORARY\b`)
+var sessionWords = lazyregexp.New(`(?i)@|^\s*CALL\b|\bTEMPORARY\b`)
 
 // readRows reads rows up to the limits of the result, and counts all rows of RETURNING. If many more
 // rows follow, it kills the connection and marks it as broken, because the kill may hit a later

@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"github.com/mattn/go-sqlite3"
 
 	"hatchel/adapters"
+	"hatchel/internal/lazyregexp"
 	"hatchel/internal/sqlitefile"
 )
 
@@ -483,7 +483,7 @@ func (c *sqliteConn) authorize(op int, first, second, _ string) int {
 
 var (
 	// deniedFunctions load code or change what the session may do.
-	deniedFunctions = regexp.MustCompile(`(?i)^(load_extension|authenticate|auth_|fts3_tokenizer)`)
+	deniedFunctions = lazyregexp.New(`(?i)^(load_extension|authenticate|auth_|fts3_tokenizer)`)
 	// schemaPragmas report the schema, with or without an argument.
 	schemaPragmas = wordSet("table_info table_xinfo table_list index_list index_info index_xinfo foreign_key_list " +
 		"database_list collation_list function_list compile_options foreign_key_check")

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/mattn/go-sqlite3"
 
+	"hatchel/internal/lazyregexp"
 	"hatchel/internal/sqlitefile"
 )
 
@@ -276,7 +276,7 @@ func (tx *sqliteReadTx) run(ctx context.Context, e *execution) error {
 
 // sqliteToken matches one token. The first group is a comment or space, all others are quoted text, a
 // semicolon or anything else.
-var sqliteToken = regexp.MustCompile("(?s)(--[^\n]*|/\\*.*?(?:\\*/|$)|[ \t\r\n\f]+)|" +
+var sqliteToken = lazyregexp.New("(?s)(--[^\n]*|/\\*.*?(?:\\*/|$)|[ \t\r\n\f]+)|" +
 	"'[^']*'?|\"[^\"]*\"?|`[^`]*`?|\\[[^\\]]*\\]?|;|[^-/'\"`\\[; \t\r\n\f]+|.")
 
 // trimTerminator removes the semicolon that ends a statement, and the comments after it. The driver

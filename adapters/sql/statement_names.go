@@ -1,20 +1,20 @@
 package sql
 
 import (
-	"regexp"
 	"strings"
 
 	"hatchel/hcl/template/sqltext"
+	"hatchel/internal/lazyregexp"
 )
 
 const namePart = "[\\pL_][\\pL\\pN_$]*|\"(?:[^\"]|\"\")*\"|`(?:[^`]|``)*`|\\[[^\\]]*\\]"
 
 var (
 	// sqlToken matches a word with its qualifiers, a quoted name with its qualifiers, or one other character.
-	sqlToken  = regexp.MustCompile("(?:" + namePart + ")(?:\\s*\\.\\s*(?:" + namePart + "|\\*))*|[^\\s]")
-	nameParts = regexp.MustCompile(namePart + "|\\*")
-	plainName = regexp.MustCompile(`^[\pL_][\pL\pN_$]*$`)
-	dollarTag = regexp.MustCompile(`^\$(?:[\pL_][\pL\pN_]*)?\$`)
+	sqlToken  = lazyregexp.New("(?:" + namePart + ")(?:\\s*\\.\\s*(?:" + namePart + "|\\*))*|[^\\s]")
+	nameParts = lazyregexp.New(namePart + "|\\*")
+	plainName = lazyregexp.New(`^[\pL_][\pL\pN_$]*$`)
+	dollarTag = lazyregexp.New(`^\$(?:[\pL_][\pL\pN_]*)?\$`)
 )
 
 // tableName returns a name without white space and needless quotes, in lower case unless it is quoted.

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"hatchel/hcl/diag"
+	"hatchel/internal/lazyregexp"
 )
 
 // Hints for syntax errors that come from habits of other languages or from a missing quote. The
@@ -53,12 +54,12 @@ func explainMistake(d *diag.Diagnostic, src []byte) {
 	}
 }
 
-var argumentWithoutEquals = regexp.MustCompile(`^\s*([\pL_][\pL\pN_-]*)\s+("[^"]*")\s*$`)
+var argumentWithoutEquals = lazyregexp.New(`^\s*([\pL_][\pL\pN_-]*)\s+("[^"]*")\s*$`)
 
 // lastLine returns the last line of a text.
 func lastLine(text []byte) []byte { return text[bytes.LastIndexByte(text, '\n')+1:] }
 
-var quotedMarkerPattern = regexp.MustCompile(`^<<-?["']([\pL_][\pL\pN_-]*)["']`)
+var quotedMarkerPattern = lazyregexp.New(`^<<-?["']([\pL_][\pL\pN_-]*)["']`)
 
 func explainDefinition(d *diag.Diagnostic, src, after []byte) {
 	rest := bytes.TrimLeft(src[min(d.Subject.End.Byte, len(src)):], " \t")
@@ -93,7 +94,7 @@ func explainCharacter(d *diag.Diagnostic, after []byte) {
 	}
 }
 
-var heredocStart = regexp.MustCompile(`<<-?([\pL_][\pL\pN_-]*)\r?\n`)
+var heredocStart = lazyregexp.New(`<<-?([\pL_][\pL\pN_-]*)\r?\n`)
 
 // explainHeredoc moves the diagnostic of an unclosed heredoc from the end of the file to the
 // beginning of the heredoc.
@@ -118,7 +119,7 @@ func explainHeredoc(d *diag.Diagnostic, src []byte) {
 // shellExpansionPattern matches ${...} expansions of a shell such as ${f%.log}, ${f:-other}, ${#f}
 // and ${a[@]}. It is applied only at syntax errors, because some forms, like ${a/b}, are also valid
 // here.
-var shellExpansionPattern = regexp.MustCompile(`\$\{(?:[#!][\pL_]\w*|(?:[\pL_]\w*|\d)` +
+var shellExpansionPattern = lazyregexp.New(`\$\{(?:[#!][\pL_]\w*|(?:[\pL_]\w*|\d)` +
 	`(?:\[[@*]\]|:[-=+?]|%|#|/|\^|,|@)[^}\n]*|[@*#?$!-])\}`)
 
 // explainShellExpansion replaces a syntax error caused by a shell expansion, and reports whether

@@ -2,10 +2,11 @@ package credential
 
 import (
 	"encoding/base64"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"hatchel/internal/lazyregexp"
 )
 
 // Match is a credential in a text.
@@ -166,7 +167,7 @@ func sendGrid(rest string) int {
 	return 0
 }
 
-var pemWords = regexp.MustCompile(`^(?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----`)
+var pemWords = lazyregexp.New(`^(?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----`)
 
 // privateKey accepts the rest of a PEM block of a private key.
 func privateKey(rest string) int {
@@ -340,7 +341,7 @@ func userAndPassword(text string, from, at int) (start int, ok bool) {
 
 var (
 	// connectionWords are the names of a connection string before its password.
-	connectionWords = regexp.MustCompile(`(?i)(?:^|[\s;"'])(?:host|hostaddr|server|data source|dbname|database|` +
+	connectionWords = lazyregexp.New(`(?i)(?:^|[\s;"'])(?:host|hostaddr|server|data source|dbname|database|` +
 		`initial catalog|user|username|uid|user id|port|endpoint|accountname|sharedaccesskeyname|` +
 		`defaultendpointsprotocol|sslmode)\s?=\s?[^\s;]+[\s;]*$`)
 )
@@ -388,8 +389,8 @@ func isConnectionString(text string) bool {
 }
 
 var (
-	basicHeader  = regexp.MustCompile(`(?i)^basic\s+([A-Za-z0-9+/]{6,}={0,2})`)
-	bearerHeader = regexp.MustCompile(`(?i)^bearer\s+([-\w.~+/]{16,}=*)`)
+	basicHeader  = lazyregexp.New(`(?i)^basic\s+([A-Za-z0-9+/]{6,}={0,2})`)
+	bearerHeader = lazyregexp.New(`(?i)^bearer\s+([-\w.~+/]{16,}=*)`)
 )
 
 // headerValue returns the credential of an Authorization header whose scheme begins at a position.
@@ -419,7 +420,7 @@ func headerValue(text string, at int) (m Match, found bool) {
 	return m, false
 }
 
-var passwordBefore = regexp.MustCompile(`(?i)\b(?:identified\s+(?:with\s+\S+\s+)?(?:by|as)|` +
+var passwordBefore = lazyregexp.New(`(?i)\b(?:identified\s+(?:with\s+\S+\s+)?(?:by|as)|` +
 	`(?:role|user|login|encrypted|with)\s+(?:\S+\s+)?password|pragma\s+(?:hex)?key\s*=)\s*$`)
 
 // identifiedBy returns the password of a statement that sets one, whose quote is at a position.

@@ -1,17 +1,18 @@
 package credential
 
 import (
-	"regexp"
 	"strings"
+
+	"hatchel/internal/lazyregexp"
 )
 
 var (
 	// member matches a member of an object of JSON whose value is a text, as in "password": "x".
-	member = regexp.MustCompile(`["']([\w.\- ]{1,64})["']\s*:\s*"((?:[^"\\]|\\.)*)"`)
+	member = lazyregexp.New(`["']([\w.\- ]{1,64})["']\s*:\s*"((?:[^"\\]|\\.)*)"`)
 	// field matches a field of a form.
-	field = regexp.MustCompile(`(?:^|&)([\w.\-\[\]%]{1,64})=([^&\s]*)`)
+	field = lazyregexp.New(`(?:^|&)([\w.\-\[\]%]{1,64})=([^&\s]*)`)
 	// headerLine matches a header of a request.
-	headerLine = regexp.MustCompile(`(?m)^\s*([A-Za-z][\w-]{1,63}):[ \t]*(\S[^\r\n]*)$`)
+	headerLine = lazyregexp.New(`(?m)^\s*([A-Za-z][\w-]{1,63}):[ \t]*(\S[^\r\n]*)$`)
 )
 
 // FindNamed returns the first credential in the text of a body: one that Find finds, or the value of a member, field
@@ -20,7 +21,7 @@ func FindNamed(body string) (m Match, found bool) {
 	if m, found = Find(body); found {
 		return m, true
 	}
-	for _, pattern := range []*regexp.Regexp{member, field, headerLine} {
+	for _, pattern := range []*lazyregexp.Regexp{member, field, headerLine} {
 		for _, g := range pattern.FindAllStringSubmatchIndex(body, -1) {
 			name, value := body[g[2]:g[3]], body[g[4]:g[5]]
 			if IsNamed(name, value) {
@@ -38,8 +39,8 @@ const Unknown = "\x00"
 func IsKnown(text string) bool { return !strings.Contains(text, Unknown) }
 
 var (
-	option       = regexp.MustCompile(`^--?[A-Za-z][\w.-]*$`)
-	assignment   = regexp.MustCompile(`^([A-Za-z_][\w.-]*)=(.*)$`)
+	option       = lazyregexp.New(`^--?[A-Za-z][\w.-]*$`)
+	assignment   = lazyregexp.New(`^([A-Za-z_][\w.-]*)=(.*)$`)
 	headerOption = words(`-H --header -header --headers --proxy-header`)
 	proxyOption  = words(`--proxy-user --userpwd --credentials --creds`)
 	userOption   = words(`-u --user -U -a --auth`)

@@ -2,10 +2,11 @@ package credential
 
 import (
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
+
+	"hatchel/internal/lazyregexp"
 )
 
 var (
@@ -14,12 +15,12 @@ var (
 		basic bearer token apikey digest negotiate include omit same-origin fetch no-check nocheck hidden redacted unset
 		n/a`)
 	// schemes are the words before the credential of a header.
-	schemes = regexp.MustCompile(`(?i)^(?:basic|bearer|token|apikey|api-key|key|digest|negotiate|ntlm|splunk|bot|` +
+	schemes = lazyregexp.New(`(?i)^(?:basic|bearer|token|apikey|api-key|key|digest|negotiate|ntlm|splunk|bot|` +
 		`genie[kK]ey|snowflake|aws4-hmac-sha256)(?:\s+|=|$)`)
-	placeholder = regexp.MustCompile(`^(?:<[^<>]*>|\{+[^{}]*\}+|\[[^\[\]]*\]|\$\{?[A-Za-z_]\w*\}?|%\w+%|%[sqv]|` +
+	placeholder = lazyregexp.New(`^(?:<[^<>]*>|\{+[^{}]*\}+|\[[^\[\]]*\]|\$\{?[A-Za-z_]\w*\}?|%\w+%|%[sqv]|` +
 		`[xX]{3,}|[*.…•_-]+)$`)
-	filePath  = regexp.MustCompile(`^(?:~|\.{1,2})?(?:/[\w.@%+-]+)+/?$`)
-	publicKey = regexp.MustCompile(`^(?:ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-\S+) |` +
+	filePath  = lazyregexp.New(`^(?:~|\.{1,2})?(?:/[\w.@%+-]+)+/?$`)
+	publicKey = lazyregexp.New(`^(?:ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-\S+) |` +
 		`^-----BEGIN (?:[A-Z0-9]+ )*(?:PUBLIC KEY|CERTIFICATE)-----`)
 )
 
@@ -44,7 +45,7 @@ var companions = words(`user username login id tenant account email version org 
 	client app agent accept audience scope resource`)
 
 // setting matches what is sent beside a credential under any name, such as units=metric.
-var setting = regexp.MustCompile(`^[A-Za-z][A-Za-z-]{0,15}$|^\d{1,4}$`)
+var setting = lazyregexp.New(`^[A-Za-z][A-Za-z-]{0,15}$|^\d{1,4}$`)
 
 // IsSent reports whether a text under a name is a credential where credentials are sent: under every name but those of
 // what is sent beside them, such as X-Tenant, and unless it is one word.
@@ -105,7 +106,7 @@ func isCookie(text string) bool {
 }
 
 // identity matches UUIDs and times, which are no keys.
-var identity = regexp.MustCompile(`(?i)^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$|^\d{4}-\d\d-\d\dT`)
+var identity = lazyregexp.New(`(?i)^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$|^\d{4}-\d\d-\d\dT`)
 
 const minRandom = 16 // characters of a text that looks random
 

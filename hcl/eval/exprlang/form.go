@@ -2,7 +2,6 @@ package exprlang
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +11,7 @@ import (
 
 	"hatchel/hcl/eval"
 	"hatchel/hcl/schema"
+	"hatchel/internal/lazyregexp"
 )
 
 // Form returns the logical form of the program: its parsed tree, in one notation. White space, comments, brackets for
@@ -243,7 +243,7 @@ func (f *former) traversal(n ast.Node) string {
 }
 
 // plainName matches the names of members that are written after a dot.
-var plainName = regexp.MustCompile(`^[\pL_][\pL\pN_]*$`)
+var plainName = lazyregexp.New(`^[\pL_][\pL\pN_]*$`)
 
 // rootPath returns the names of a traversal that begins at a root; nil for another part.
 func (f *former) rootPath(n ast.Node) []string {

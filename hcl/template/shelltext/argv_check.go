@@ -2,10 +2,10 @@ package shelltext
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"hatchel/hcl/template"
+	"hatchel/internal/lazyregexp"
 )
 
 // argvCheck checks a list of words at load.
@@ -235,7 +235,7 @@ func CallerControlled(t template.Type) bool {
 
 // Words with shell syntax.
 var (
-	variable = regexp.MustCompile(`^\$(?:[A-Z_][A-Z0-9_]*|\{[A-Z_][A-Z0-9_]*\})$`)
+	variable = lazyregexp.New(`^\$(?:[A-Z_][A-Z0-9_]*|\{[A-Z_][A-Z0-9_]*\})$`)
 	operator = map[string]string{
 		"|": "A pipe is written pipe = [[…], […]].", "|&": "A pipe is written pipe = [[…], […]].",
 		"&&": "Several commands are a script, or steps.", "||": "Several commands are a script, or steps.",

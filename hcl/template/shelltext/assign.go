@@ -1,9 +1,10 @@
 package shelltext
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"hatchel/internal/lazyregexp"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -97,7 +98,7 @@ func nameKey(variable string, sc scope) string {
 
 func argsKey(function string) string { return "@" + function }
 
-var variableName = regexp.MustCompile(`[A-Za-z_]\w*`)
+var variableName = lazyregexp.New(`[A-Za-z_]\w*`)
 
 // declare follows export, readonly, local, declare and typeset.
 func (a *taintWalk) declare(c *syntax.DeclClause, sc scope) {

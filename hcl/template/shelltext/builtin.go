@@ -1,9 +1,10 @@
 package shelltext
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"hatchel/internal/lazyregexp"
 )
 
 // builtin follows and checks the builtin commands of the shell.
@@ -129,7 +130,7 @@ func (a *taintWalk) noteParts(operands []word, t taint) {
 
 // awkCommand matches a constant command line of the shell in a program of awk: that of system, of a pipe to a command
 // and of one from it.
-var awkCommand = regexp.MustCompile(`system\s*\(\s*"((?:[^"\\]|\\.)*)"|\|&?\s*"((?:[^"\\]|\\.)*)"|` +
+var awkCommand = lazyregexp.New(`system\s*\(\s*"((?:[^"\\]|\\.)*)"|\|&?\s*"((?:[^"\\]|\\.)*)"|` +
 	`"((?:[^"\\]|\\.)*)"\s*\|&?\s*getline`)
 
 // awkCommands follows the constant command lines in a program of awk, which get what awk gets.

@@ -2,11 +2,11 @@ package shelltext
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
 
 	"hatchel/hcl/template"
+	"hatchel/internal/lazyregexp"
 )
 
 // optionScanner reads one command line.
@@ -100,7 +100,7 @@ func (s *optionScanner) patternGiven(option string) {
 	}
 }
 
-var searchPattern = regexp.MustCompile(`^(-[A-Za-z]*[ef].*|--regexp|--file)$`)
+var searchPattern = lazyregexp.New(`^(-[A-Za-z]*[ef].*|--regexp|--file)$`)
 
 // argumentKind is the meaning of an option's argument.
 type argumentKind int

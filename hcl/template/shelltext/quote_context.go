@@ -1,9 +1,10 @@
 package shelltext
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"hatchel/internal/lazyregexp"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -153,4 +154,4 @@ func doubleQuoted(word string) string {
 	}) + `"`
 }
 
-var expandable = regexp.MustCompile("\\$\\$\\{|\\$\\{[^}]*\\}|[$`\"\\\\]")
+var expandable = lazyregexp.New("\\$\\$\\{|\\$\\{[^}]*\\}|[$`\"\\\\]")

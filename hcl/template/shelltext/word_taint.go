@@ -2,8 +2,9 @@ package shelltext
 
 import (
 	"iter"
-	"regexp"
 	"strings"
+
+	"hatchel/internal/lazyregexp"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -230,4 +231,4 @@ func unescape(s string) string {
 	})
 }
 
-var escaped = regexp.MustCompile(`(?s)\\.`)
+var escaped = lazyregexp.New(`(?s)\\.`)
