@@ -10,6 +10,7 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/internal/logonce"
 	"hatchel/runtime/auth"
 	"hatchel/runtime/call"
 	"hatchel/runtime/event"
@@ -57,7 +58,7 @@ type processCaches struct {
 	refusals  event.Refusals
 
 	spansDropped atomic.Uint64
-	logged       *problemLog
+	logged       *logonce.Changes // problems that were logged
 }
 
 func (b Build) withDefaults(ctx context.Context) *Build {
@@ -73,7 +74,7 @@ func (b Build) withDefaults(ctx context.Context) *Build {
 		b.caches = &processCaches{
 			limiter: limit.New(b.State.openStore), results: result.NewCache(), waiters: call.NewWaiters(),
 			events: event.NewRing(b.State.process.Name()),
-			logged: &problemLog{texts: map[string]string{}},
+			logged: new(logonce.Changes),
 		}
 	}
 	return &b

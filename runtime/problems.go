@@ -36,12 +36,6 @@ type probing struct {
 	problems map[string]problem // by "connection" or an operation's kind, and the name; guarded by mu
 }
 
-// problemLog has the text of each problem that was logged last, of what is served. Generations share it.
-type problemLog struct {
-	mu    sync.Mutex
-	texts map[string]string // guarded by mu
-}
-
 // problem is why a connection or an operation will not work. The zero problem is none.
 type problem struct {
 	text    string
@@ -181,13 +175,12 @@ func (g *Generation) keepProbing(changed func(toolsets []string)) {
 	}
 }
 
-// logProblems logs the problems that have come and gone since the last time.
+// logProblems logs the problems that have come and gone since the last time. Those of what is no longer served are
+// forgotten.
 func (g *Generation) logProblems() {
 	g.probing.mu.Lock()
 	defer g.probing.mu.Unlock()
 	logged := g.build.caches.logged
-	logged.mu.Lock()
-	defer logged.mu.Unlock()
 	for _, label := range slices.Sorted(maps.Keys(g.probing.problems)) {
 		text := g.probing.problems[label].text
 		kind, name, _ := strings.Cut(label, " ")
@@ -196,21 +189,17 @@ func (g *Generation) logProblems() {
 			subject = kind
 		}
 		switch {
-		case text == logged.texts[label]:
+		case !logged.Set(label, text):
 		case text == "":
 			g.log().Info(subject+" succeeded", kind, name)
 		default:
 			g.log().Warn(subject+" failed", kind, name, "error", text)
 		}
-		logged.texts[label] = text
 	}
-	maps.DeleteFunc(logged.texts, func(label, text string) bool { return text == "" || !g.probing.has(label) })
-}
-
-// has reports whether something is known of a connection or an operation. The caller holds mu.
-func (p *probing) has(label string) bool {
-	_, known := p.problems[label]
-	return known
+	logged.Keep(func(label string) bool {
+		_, known := g.probing.problems[label]
+		return known
+	})
 }
 
 // refusedStatements returns what is wrong with the statements that are served.

@@ -71,9 +71,9 @@ func (s Sessions) Listen(r Receiver) {
 	if !ok {
 		return
 	}
-	failures := s.state.process.LogFailures("listening to other processes")
+	attempted := func(err error) { s.state.process.LogFailure("listening to other processes", err) }
 	s.state.process.Go(func(ctx context.Context) {
-		c.Hear(ctx, func(from string, message []byte) { r.Receive(ctx, from, message) }, failures.Record)
+		c.Hear(ctx, func(from string, message []byte) { r.Receive(ctx, from, message) }, attempted)
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), receiveTimeout)
 		defer cancel()
 		r.AwaitReceived(ctx)

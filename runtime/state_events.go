@@ -24,10 +24,10 @@ func (s *State) watch(ctx context.Context) error {
 	if s.watching {
 		return nil
 	}
-	failures := s.process.LogFailures("watching the state store for changes")
+	attempted := func(err error) { s.process.LogFailure("watching the state store for changes", err) }
 	s.watching = s.process.Go(func(ctx context.Context) {
 		onChange := func(kind, name string) { s.onRemoteChange(ctx, opened, kind, name) }
-		opened.Watch(ctx, onChange, failures.Record)
+		opened.Watch(ctx, onChange, attempted)
 	})
 	remote, looks := opened.Store.(state.RemoteStore)
 	if looks {

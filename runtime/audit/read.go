@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"hatchel/internal/ctxtime"
+	"hatchel/internal/backoff"
 )
 
 // Line is one line of a log, as it is in a file or in a row.
@@ -142,8 +142,8 @@ func readLines(f io.Reader, name string, before int, each func(*Line) bool) (goO
 	}
 }
 
-// followInterval is the pause between two looks for new records.
-const followInterval = 200 * time.Millisecond
+// followBackoff is how often new records are looked for.
+var followBackoff = backoff.Policy{First: 200 * time.Millisecond}
 
 // Follow implements Source.
 func (f File) Follow(ctx context.Context, each func(*Line) bool) error {
@@ -168,12 +168,9 @@ func (f File) Follow(ctx context.Context, each func(*Line) bool) error {
 	if err := f.Read(ctx, next); err != nil && !errors.Is(err, os.ErrNotExist) || !goOn {
 		return err
 	}
-	for goOn {
-		if err := current.poll(ctx, next); err != nil {
+	for range followBackoff.Attempts(ctx) {
+		if err := current.poll(ctx, next); err != nil || !goOn {
 			return err
-		}
-		if ctxtime.Sleep(ctx, followInterval) != nil {
-			return nil
 		}
 	}
 	return nil

@@ -10,7 +10,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"hatchel/internal/ctxtime"
 	"hatchel/internal/operator"
 	"hatchel/runtime/postgres"
 )
@@ -146,24 +145,20 @@ func (d Database) Follow(ctx context.Context, each func(*Line) bool) error {
 		return err
 	}
 	defer func() { postgres.Disconnect(ctx, conn) }()
-	last, began := int64(0), false
-	for {
-		var goOn bool
-		last, goOn, err = readRows(ctx, conn, last, each)
-		switch {
-		case ctx.Err() != nil || err == nil && !goOn:
-			return nil
-		case err != nil && (!began || !errors.Is(err, postgres.ErrUnavailable)):
-			return err
-		}
-		began = true
-		if ctxtime.Sleep(ctx, followInterval) != nil {
-			return nil
-		}
+	last, goOn := int64(0), false
+	for attempt := range followBackoff.Attempts(ctx) {
 		if conn.IsClosed() {
 			if next, err := postgres.Connect(ctx, string(d)); err == nil {
 				conn = next
 			}
 		}
+		last, goOn, err = readRows(ctx, conn, last, each)
+		switch {
+		case ctx.Err() != nil || err == nil && !goOn:
+			return nil
+		case err != nil && (attempt == 1 || !errors.Is(err, postgres.ErrUnavailable)):
+			return err
+		}
 	}
+	return nil
 }

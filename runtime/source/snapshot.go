@@ -19,7 +19,7 @@ import (
 	"syscall"
 	"time"
 
-	"hatchel/internal/ctxtime"
+	"hatchel/internal/backoff"
 )
 
 // Snapshot is the content of a configuration directory at one moment, as an fs.FS: the *.hcl files
@@ -85,7 +85,7 @@ const emptyFileGrace = 250 * time.Millisecond
 
 // readSource reads one *.hcl file. If the file is empty, it waits briefly for content, until ctx ends.
 func readSource(ctx context.Context, name string) ([]byte, error) {
-	for {
+	for range writeBackoff.Attempts(ctx) {
 		began := time.Now()
 		content, err := ReadRegularFile(name, maxSourceFile)
 		if err != nil || len(content) > 0 {
@@ -95,11 +95,12 @@ func readSource(ctx context.Context, name string) ([]byte, error) {
 		if err != nil || staysEmpty(info, began) {
 			return content, nil
 		}
-		if err := ctxtime.Sleep(ctx, emptyFileGrace/25); err != nil {
-			return nil, err
-		}
 	}
+	return nil, ctx.Err()
 }
+
+// writeBackoff is how often a file that is being written is read again.
+var writeBackoff = backoff.Policy{First: emptyFileGrace / 25}
 
 // staysEmpty reports whether a file that was empty when a read began is not being written. It may
 // have changed since on a busy machine: a file that is no longer empty, or was modified since, does

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"time"
 
-	"hatchel/internal/ctxtime"
+	"hatchel/internal/backoff"
 )
 
 // Lease is how a Process works on records of one kind: at most one process holds a record at a
@@ -33,16 +33,12 @@ const maxOrphans = 1024
 func (l *Lease) Watch() {
 	l.Process.Go(func(ctx context.Context) {
 		var seen map[string]int
-		failures := l.Process.LogFailures("handling of orphaned records of the kind " + l.Kind)
-		for {
+		for range (backoff.Policy{First: l.TTL}).Attempts(ctx) {
 			store, err := l.Process.open(ctx)
 			if err == nil {
 				seen, err = l.handleOrphans(ctx, store, seen)
 			}
-			failures.Record(err)
-			if ctxtime.Sleep(ctx, l.TTL) != nil {
-				return
-			}
+			l.Process.LogFailure("handling of orphaned records of the kind "+l.Kind, err)
 		}
 	})
 }

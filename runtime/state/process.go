@@ -10,6 +10,7 @@ import (
 
 	"hatchel/internal/backoff"
 	"hatchel/internal/ctxtime"
+	"hatchel/internal/logonce"
 	"hatchel/internal/service"
 )
 
@@ -26,8 +27,9 @@ const (
 type Process struct {
 	*service.Group // the heartbeat and all background work
 
-	name string
-	open func(context.Context) (Store, error)
+	name    string
+	open    func(context.Context) (Store, error)
+	failing logonce.Changes // work that fails
 
 	mu          sync.Mutex
 	held        int          // records and retries that keep the heartbeat on; guarded by mu
@@ -49,34 +51,20 @@ func (p *Process) SetLog(log *slog.Logger) {
 	p.log = log
 }
 
-// Failures logs that some background work fails, once, and that it works again. [ErrForged] is no failure, and is
-// logged as often as it is recorded. Its methods belong to one goroutine.
-type Failures struct {
-	process *Process
-	work    string
-	failing bool
-}
-
-// LogFailures returns the Failures of some work, which is named by a noun.
-func (p *Process) LogFailures(work string) *Failures { return &Failures{process: p, work: work} }
-
-// Record records how one attempt ended.
-func (f *Failures) Record(err error) {
-	f.process.mu.Lock()
-	log := f.process.log
-	f.process.mu.Unlock()
-	if errors.Is(err, ErrForged) && log != nil {
+// LogFailure is called with the result of each attempt of some background work, which is named by a noun. It logs that
+// the work fails, once, and that it works again. [ErrForged] is no failure, and is logged each time.
+func (p *Process) LogFailure(work string, err error) {
+	p.mu.Lock()
+	log := p.log
+	p.mu.Unlock()
+	switch {
+	case log == nil || p.Context().Err() != nil:
+	case errors.Is(err, ErrForged):
 		log.Warn("notification ignored", "error", err)
-		return
-	}
-	if failing := err != nil; failing == f.failing || log == nil || f.process.Context().Err() != nil {
-		return
-	}
-	f.failing = err != nil
-	if f.failing {
-		log.Warn(f.work+" failed, will be tried again", "error", err)
-	} else {
-		log.Info(f.work + " works again")
+	case err == nil && p.failing.Set(work, ""):
+		log.Info(work + " works again")
+	case err != nil && p.failing.Set(work, "fails"):
+		log.Warn(work+" failed, will be tried again", "error", err)
 	}
 }
 

@@ -185,9 +185,8 @@ func TestForgedNotificationIsLoggedAsNoFailure(t *testing.T) {
 		defer p.Close()
 		var log strings.Builder
 		p.SetLog(slog.New(slog.NewTextHandler(&log, nil)))
-		f := p.LogFailures("watching")
-		f.Record(state.ErrForged)
-		f.Record(nil)
+		p.LogFailure("watching", state.ErrForged)
+		p.LogFailure("watching", nil)
 		if got := log.String(); !strings.Contains(got, "notification ignored") || strings.Count(got, "\n") != 1 {
 			t.Errorf("the log is\n%s", got)
 		}
