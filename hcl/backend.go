@@ -27,6 +27,7 @@ type Backend struct {
 // Effects are the properties of a backend that hold for every call.
 type Effects struct {
 	Output  *schema.Type  // of the root `output`: an object whose members are documented for the backend
+	Facts   eval.Facts    // of Output, besides its type
 	Default DefaultResult // the result of a tool without result, text and content
 
 	ReadOnly    bool // nothing changes

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"hatchel/hcl/diag"
-	"hatchel/hcl/schema"
+	"hatchel/hcl/eval"
 )
 
 // TruncateAttr declares the argument truncate of a block whose output limit may cut.
@@ -15,15 +15,25 @@ func TruncateAttr(dst *bool, limit string) Field {
 		DefaultDoc("false")
 }
 
-// CutMember returns a member of an output that a limit of the block may cut.
-func CutMember(name string, t *schema.Type) *schema.Member {
-	return &schema.Member{Name: name, Type: t.AsCut(&schema.Cut{Member: name})}
+// CutMembers returns the facts of an output of which a limit of the block may cut these members.
+func CutMembers(names ...string) eval.Facts {
+	f := eval.Facts{Members: map[string]eval.Facts{}}
+	for _, name := range names {
+		f.Members[name] = eval.Facts{Cuts: []*eval.Cut{{Member: name}}}
+	}
+	return f
+}
+
+// CutInList returns the facts of an output with a list of outputs, of which a limit may cut these members.
+func CutInList(list string, names ...string) eval.Facts {
+	elem := CutMembers(names...)
+	return eval.Facts{Members: map[string]eval.Facts{list: {Elem: &elem}}}
 }
 
 // deliverDefault records that the answer is the default result of the only backend.
 func (w *operationDecoder) deliverDefault() {
 	for _, s := range w.op.Steps {
-		w.deps.Delivered = append(w.deps.Delivered, s.Backend.Effects.Output.HeldCuts()...)
+		w.deps.Delivered = append(w.deps.Delivered, s.Backend.Effects.Facts.HeldCuts()...)
 	}
 }
 
@@ -38,7 +48,7 @@ func (w *operationDecoder) requireWhole() {
 		}
 		before := len(b.Whole)
 		var use Range
-		for _, cut := range b.Effects.Output.HeldCuts() {
+		for _, cut := range b.Effects.Facts.HeldCuts() {
 			if at, used := w.deps.Whole[cut]; used && !slices.Contains(b.Whole, cut.Member) {
 				b.Whole, use = append(b.Whole, cut.Member), at
 			}

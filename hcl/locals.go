@@ -99,8 +99,8 @@ func (l *loader) evalLocal(a *hclsyntax.Attribute, file *sourceFile, read *eval.
 		l.errorf(a.Expr.Range(), "Value not known",
 			"local.%s must be known at load. For a value of a call, use a locals block inside the tool.", a.Name)
 	}
-	m := &eval.Member{Type: n.Type, Known: true, Value: n.Value, Sensitive: n.Sensitive,
-		Supplied: n.Supplied || d.Diags.Credentials() != nil} // what is reported here is not reported where it is read
+	m := &eval.Member{Type: n.Type, Facts: eval.Same(n)}
+	m.Supplied = m.Supplied || d.Diags.Credentials() != nil // what is reported here is not reported where it is read
 	switch {
 	case !n.Known:
 		m.MarkFailed()
@@ -272,10 +272,7 @@ func compileLocal(d *decode.Decoder, a *hclsyntax.Attribute, known *eval.NonNull
 	n := c.Compile(a.Expr, hclexpr.LexicalEnv{NonNull: known})
 	c.CheckWritten(a.Name, a.Expr)
 	d.Diags = append(d.Diags, c.Diags...)
-	m := &eval.Member{Local: true, Type: n.Type, Known: n.Known, Value: n.Value, Sensitive: n.Sensitive,
-		Supplied:       n.Supplied,
-		CallerSpecific: n.CallerSpecific, Absent: n.Absent, Choices: n.Choices, Dash: n.Dash,
-		PathKind: n.PathKind}
+	m := &eval.Member{Local: true, Type: n.Type, Facts: eval.Same(n)}
 	m.Eval = func(f *eval.Frame) (any, error) { return f.Local(a.Name, n.Eval) }
 	if m.Written = c.EachWritten(a.Expr); c.Diags.Credentials() != nil {
 		m.Supplied, m.Written = true, nil // what is reported here is not reported where it is read

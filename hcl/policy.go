@@ -1,7 +1,6 @@
 package hcl
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -147,8 +146,7 @@ func inputsRoot(works []*Operation) *eval.Root {
 			having[m.Name]++
 			one := inputMember(m)
 			if all := r.Members[m.Name]; all != nil {
-				one.Type = schema.Unify(all.Type, one.Type)
-				one.NullReason = cmp.Or(all.NullReason, one.NullReason)
+				one.Type, one.Facts = schema.Unify(all.Type, one.Type), eval.Either(all.Typed(), one.Typed())
 			}
 			r.Members[m.Name] = one
 		}

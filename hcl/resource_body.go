@@ -53,7 +53,7 @@ func (r *resourceDecoder) backendBody(b *Backend) (*Expr, string) {
 			"The output of this backend has no default content. Set text or data.")
 		return nil, ""
 	}
-	n := eval.TypedExpr{Type: eval.AnyType, Eval: func(f *eval.Frame) (any, error) {
+	n := eval.Computed(eval.AnyType, func(f *eval.Frame) (any, error) {
 		if name != "" {
 			return eval.MemberOf(f, f.Output, name, "output", true)
 		}
@@ -66,10 +66,10 @@ func (r *resourceDecoder) backendBody(b *Backend) (*Expr, string) {
 			out[name] = v
 		}
 		return out, nil
-	}}
+	})
 	if m, ok := b.Effects.Output.Lookup(name); ok {
 		n.Type = m.Type
-		r.dec.Deps.RequireWhole(m.Type, b.Range)
+		r.dec.Deps.RequireWhole(b.Effects.Facts.Members[name].HeldCuts(), b.Range)
 	}
 	kind := "application/json"
 	switch {

@@ -56,8 +56,9 @@ func stepRoot(members map[string]*eval.Member, later map[string]string) *eval.Ro
 }
 
 // stepMember returns the member for the result of one step; why explains when it may be null.
-func stepMember(name string, t *schema.Type, why string) *eval.Member {
-	return &eval.Member{Local: true, Type: t, NullReason: why,
+func stepMember(name string, t *schema.Type, why string, facts eval.Facts) *eval.Member {
+	facts.NullReason = why
+	return &eval.Member{Local: true, Type: t, Facts: facts,
 		Eval: func(f *eval.Frame) (any, error) {
 			if out, ran := f.Steps[name]; ran {
 				return out, nil
@@ -78,7 +79,9 @@ var callerType = schema.ObjectOf(
 
 // callerRoot returns the root caller.
 func callerRoot() *eval.Root {
-	return callRoot("caller", callerType, func(f *eval.Frame) any { return f.Caller })
+	r := callRoot("caller", callerType, func(f *eval.Frame) any { return f.Caller })
+	r.Facts.CallerSpecific = true
+	return r
 }
 
 // callRoot returns a root whose members are those of a type, with its value in a call.

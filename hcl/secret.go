@@ -120,7 +120,8 @@ func (s *secretBlock) check(d *decode.Decoder, b sourceBlock) {
 }
 
 func newSecret() *eval.Member {
-	return &eval.Member{Type: eval.StringType, Known: true, Sensitive: true}
+	return &eval.Member{Type: eval.StringType,
+		Facts: eval.Facts{Known: true, Marks: eval.Marks{Sensitive: true}}}
 }
 
 // blocksWithoutTests are the types of blocks that no test uses. The values that tests give to secrets are not valid

@@ -98,9 +98,9 @@ func (w *operationDecoder) decodeSingleBackend(b *hclsyntax.Block) {
 	s := &Step{Parallel: 1, Range: headerRange(b)}
 	s.Backend = w.decodeBackend(b)
 	w.op.Steps = []*Step{s}
-	w.dec.Scope = w.dec.Scope.With("output", eval.OutputRoot(s.Backend.Effects.Output))
+	w.dec.Scope = w.dec.Scope.With("output", s.Backend.outputRoot())
 	w.dec.Fields(w.block.Block, decode.Spec{expectField(&s.Expects)})
-	answer := eval.OutputRoot(s.Backend.Effects.Output)
+	answer := s.Backend.outputRoot()
 	answer.Delivers = w.noun == "tool" || w.noun == "completion"
 	w.dec.Scope = w.dec.Scope.With("output", answer)
 }
@@ -113,7 +113,7 @@ func (w *operationDecoder) checkNoBackend() {
 			w.inputs.noun)
 	}
 	if w.dec.Diags.HasErrors() {
-		w.dec.Scope = w.dec.Scope.With("output", eval.OutputRoot(eval.AnyType)) // the invalid part may be the backend
+		w.dec.Scope = w.dec.Scope.With("output", eval.OutputRoot(eval.AnyType, eval.Facts{})) // the invalid part may be the backend
 	}
 }
 
@@ -170,7 +170,7 @@ func (w *operationDecoder) decodeStep(b *hclsyntax.Block) {
 		"read in the step's expect and repeat.")
 	d.Fields(b, head)
 	s.Backend = w.decodeStepBackend(b)
-	d.Scope = d.Scope.With("output", eval.OutputRoot(s.Backend.Effects.Output))
+	d.Scope = d.Scope.With("output", s.Backend.outputRoot())
 	d.Fields(b, output)
 	d.Scope, d.NonNull = around, known
 
@@ -269,12 +269,16 @@ func (w *operationDecoder) decodeStepBackend(b *hclsyntax.Block) *Backend {
 	return w.decodeBackend(found[0])
 }
 
+// outputRoot returns the root output of a backend.
+func (b *Backend) outputRoot() *eval.Root { return eval.OutputRoot(b.Effects.Output, b.Effects.Facts) }
+
 // resultMember returns the member step.<name> for later steps.
 func (w *operationDecoder) resultMember(s *Step) *eval.Member {
 	out := s.Backend.Effects.Output
 	if !s.Backend.hasResult() {
-		return stepMember(s.Name, out, "")
+		return stepMember(s.Name, out, "", eval.Facts{})
 	}
+	facts := s.Backend.Effects.Facts
 	if s.ContinueOnError {
 		out = typeWithError(out)
 	}
@@ -283,22 +287,19 @@ func (w *operationDecoder) resultMember(s *Step) *eval.Member {
 		why = "step." + s.Name + " is null when its `when` is false"
 	}
 	if s.Each == nil {
-		return stepMember(s.Name, out, why)
+		return stepMember(s.Name, out, why, facts)
 	}
-	out = typeWithKey(out, s)
+	out, facts = typeWithKey(out, s), eval.EachOf(eval.TypedExpr{Type: out, Facts: facts})
 	if s.When != nil {
 		out = out.AsNullable()
 	}
 	switch s.Each.Type().Kind {
 	case schema.Map, schema.Object:
-		return stepMember(s.Name, &schema.Type{Kind: schema.Map, Elem: out}, "")
+		return stepMember(s.Name, &schema.Type{Kind: schema.Map, Elem: out}, "", facts)
 	case schema.List, schema.Set:
-		return stepMember(s.Name, schema.ListOf(out), "")
+		return stepMember(s.Name, schema.ListOf(out), "", facts)
 	}
-	if out.HeldCuts() == nil {
-		return stepMember(s.Name, eval.AnyType, "")
-	}
-	return stepMember(s.Name, &schema.Type{Kind: schema.Any, Elem: out}, "") // a list or map of what a limit may cut
+	return stepMember(s.Name, eval.AnyType, "", facts)
 }
 
 // typeWithKey returns the type of the result for one element of each, which has the member key.

@@ -30,7 +30,7 @@ type toolCallSite struct {
 func (w *operationDecoder) decodeToolCall(b *hclsyntax.Block) *Backend {
 	d := w.dec
 	out := &Backend{Kind: "tool", Range: headerRange(b), ranges: map[any]Range{},
-		Effects: Effects{Output: toolOutput(), Default: DefaultResult{Member: "result"}}}
+		Effects: Effects{Output: toolOutput, Facts: CutMembers("result", "text"), Default: DefaultResult{Member: "result"}}}
 	if len(b.Labels) != 1 {
 		d.Errorf(b.TypeRange, "Missing tool name", "A tool block in a step names the tool to call: `tool \"name\" {`.")
 		return out
@@ -50,9 +50,9 @@ func (w *operationDecoder) decodeToolCall(b *hclsyntax.Block) *Backend {
 	return out
 }
 
-func toolOutput() *schema.Type {
-	return schema.ObjectOf(CutMember("result", eval.AnyType), CutMember("text", eval.StringType))
-}
+var toolOutput = schema.ObjectOf(
+	&schema.Member{Name: "result", Type: eval.AnyType}, &schema.Member{Name: "text", Type: eval.StringType},
+)
 
 // decodeToolInputs checks the arguments of a call of another tool against its inputs.
 func (w *operationDecoder) decodeToolInputs(target *Tool, b *hclsyntax.Block) *KeyValues {

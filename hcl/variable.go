@@ -47,7 +47,7 @@ func (l *loader) decodeVariable(d *decode.Decoder, b sourceBlock) {
 	checkIdentifier(&l.diags, "variable", name, labelRange(b.Block))
 	v := &variableBlock{typ: eval.AnyType}
 	d.Body(b.Block, v.spec())
-	m := &eval.Member{Type: v.typ, Known: true}
+	m := &eval.Member{Type: v.typ, Facts: eval.Facts{Known: true}}
 	text, source, given := l.givenValue(name, v.Env)
 	switch {
 	case given:

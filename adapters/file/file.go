@@ -125,12 +125,11 @@ func (b *block) readEffects() hcl.Effects {
 	default:
 		effects.Default.Text, effects.Default.Document, effects.MimeType = name, name, b.mimeType()
 	}
-	content := &schema.Member{Name: name, Type: t}
 	if canBeCut(b.format()) {
-		content = hcl.CutMember(name, t)
+		effects.Facts = hcl.CutMembers(name)
 	}
 	effects.Output = schema.ObjectOf(
-		content,
+		&schema.Member{Name: name, Type: t},
 		&schema.Member{Name: "path", Type: text},
 		&schema.Member{Name: "size", Type: &schema.Type{Kind: schema.Integer}},
 		&schema.Member{Name: "truncated", Type: &schema.Type{Kind: schema.Bool}},

@@ -122,7 +122,7 @@ func (b *block) Describe(conn *hcl.Connection) (hcl.Effects, error) {
 	}
 	switch {
 	case b.Paginate != nil:
-		effects.Default = hcl.DefaultResult{Member: "items"}
+		effects.Default, effects.Facts = hcl.DefaultResult{Member: "items"}, hcl.CutMembers("items")
 	case method == nethttp.MethodHead:
 		effects.Default = hcl.DefaultResult{Members: []string{"status", "headers"}}
 	case b.As == asText:
@@ -191,7 +191,7 @@ func (b *block) checkHosts(checks *adapters.Checks, conn *hcl.Connection, addres
 func (b *block) outputType(method string) *schema.Type {
 	if b.Paginate != nil {
 		return schema.ObjectOf(
-			hcl.CutMember("items", schema.ListOf(&schema.Type{Kind: schema.Any})),
+			&schema.Member{Name: "items", Type: schema.ListOf(&schema.Type{Kind: schema.Any})},
 			&schema.Member{Name: "pages", Type: &schema.Type{Kind: schema.Integer}},
 			&schema.Member{Name: "truncated", Type: &schema.Type{Kind: schema.Bool}},
 		)

@@ -104,7 +104,7 @@ func (b *block) spec() hcl.Spec {
 // Describe implements hcl.Describer.
 func (b *block) Describe(conn *hcl.Connection) (hcl.Effects, error) {
 	effects := hcl.Effects{
-		Output: b.outputType(), Default: hcl.DefaultResult{Text: "stdout"},
+		Output: b.outputType(), Facts: hcl.CutMembers(b.cutMembers()...), Default: hcl.DefaultResult{Text: "stdout"},
 		Log: true, Destructive: true, OpenWorld: true,
 	}
 	if f, ok := formats[b.Parse]; ok {
@@ -216,19 +216,24 @@ func checkExitCodes(checks *adapters.Checks, codes *[]int) {
 	}
 }
 
+// cutMembers returns the members of output that max_output may cut.
+func (b *block) cutMembers() []string {
+	if f, ok := formats[b.Parse]; ok && f.decode == nil {
+		return []string{"stdout", "stderr", f.member}
+	}
+	return []string{"stdout", "stderr"}
+}
+
 // outputType returns the type of output.
 func (b *block) outputType() *schema.Type {
 	text := &schema.Type{Kind: schema.String}
 	members := []*schema.Member{
-		hcl.CutMember("stdout", text),
-		hcl.CutMember("stderr", text),
+		{Name: "stdout", Type: text},
+		{Name: "stderr", Type: text},
 		{Name: "code", Type: &schema.Type{Kind: schema.Integer}},
 		{Name: "truncated", Type: &schema.Type{Kind: schema.Bool}},
 	}
-	switch f, ok := formats[b.Parse]; {
-	case ok && f.decode == nil:
-		members = append(members, hcl.CutMember(f.member, f.typ))
-	case ok:
+	if f, ok := formats[b.Parse]; ok {
 		members = append(members, &schema.Member{Name: f.member, Type: f.typ})
 	}
 	return schema.ObjectOf(members...)

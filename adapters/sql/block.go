@@ -93,6 +93,7 @@ func (b *block) Describe(conn *hcl.Connection) (hcl.Effects, error) {
 	}
 	return hcl.Effects{
 		Output:     schema.ObjectOf(rowMembers()...),
+		Facts:      hcl.CutMembers("rows"),
 		Default:    hcl.DefaultResult{Member: "rows"},
 		ReadOnly:   true,
 		Idempotent: true,
@@ -185,11 +186,13 @@ func (b *block) execEffects() hcl.Effects {
 	members := changeMembers()
 	if returning || b.Exec.Listed {
 		members = append(members, rowMembers()...)
+		f.Facts = hcl.CutMembers("rows")
 	}
 	f.Output = schema.ObjectOf(members...)
 	switch {
 	case b.Exec.Listed:
 		f.Output = schema.ObjectOf(&schema.Member{Name: "results", Type: schema.ListOf(f.Output)})
+		f.Facts = hcl.CutInList("results", "rows")
 		f.Default.Member = "results"
 	case returning:
 		f.Default.Member = "rows"
@@ -202,7 +205,7 @@ func (b *block) execEffects() hcl.Effects {
 func rowMembers() []*schema.Member {
 	row := &schema.Type{Kind: schema.Map, Elem: &schema.Type{Kind: schema.Any}}
 	return []*schema.Member{
-		hcl.CutMember("rows", schema.ListOf(row)),
+		{Name: "rows", Type: schema.ListOf(row)},
 		{Name: "row", Type: row.AsNullable()},
 		{Name: "truncated", Type: &schema.Type{Kind: schema.Bool}},
 	}

@@ -104,7 +104,7 @@ func EachField(dst **hclexpr.Expr, name, doc string) Field {
 	f := Attr(dst, name, doc).AllowFile()
 	f.collection = true
 	return f.Then(func(d *Decoder, _ diag.Range) {
-		key, elem := d.eachTypes(*dst)
+		key, elem := d.eachElements(*dst)
 		d.Scope = d.Scope.With("each", eval.EachRoot(key, elem))
 	})
 }
@@ -131,7 +131,7 @@ func KeyField(dst, each **hclexpr.Expr, name, doc string) Field {
 				t)
 			return
 		}
-		_, elem := d.eachTypes(*each)
+		_, elem := d.eachElements(*each)
 		d.Scope = d.Scope.With("each", eval.EachRoot(eval.StringType, elem))
 	})
 }
@@ -201,7 +201,7 @@ func WithOutput(t *schema.Type, fields ...Field) Spec {
 	for i, f := range fields {
 		fields[i] = f.Wrap(func(d *Decoder, _ hclsyntax.Expression, read func()) {
 			around := d.Scope
-			d.Scope = around.With("output", eval.OutputRoot(t))
+			d.Scope = around.With("output", eval.OutputRoot(t, eval.Facts{}))
 			read()
 			d.Scope = around
 		})

@@ -267,11 +267,11 @@ func (d *Decoder) TypeEnv() schema.Env {
 	}
 }
 
-// eachTypes returns the types of each.key and each.value.
-func (d *Decoder) eachTypes(e *hclexpr.Expr) (key, elem *schema.Type) {
+// eachElements returns the type of each.key, and what is known of each.value.
+func (d *Decoder) eachElements(e *hclexpr.Expr) (key *schema.Type, elem eval.TypedExpr) {
 	c := hclexpr.NewCompiler(&d.Env.CompileEnv, d.Src, d.Scope, d.Deps)
 	at := hclv2.Range{Filename: e.Range.File, Start: hclv2.Pos(e.Range.Start), End: hclv2.Pos(e.Range.End)}
-	key, elem = c.ElementTypes(e.Typed, at)
+	key, elem = c.Elements(e.Typed, at)
 	d.Diags = append(d.Diags, c.Diags...)
 	return key, elem
 }

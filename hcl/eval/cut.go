@@ -2,21 +2,54 @@ package eval
 
 import (
 	"slices"
-	"strings"
 
 	"hatchel/hcl/diag"
-	"hatchel/hcl/functions"
-	"hatchel/hcl/schema"
 )
 
-// RequireWhole records that a value of type t is used as all there is.
-func (d *Dependencies) RequireWhole(t *schema.Type, use diag.Range) {
+// Cut is a limit of a block that may cut a member of its output: rows, items or a text. It is the same wherever the
+// member of one block is read.
+type Cut struct {
+	Member string // of the root output
+}
+
+// addCuts returns the limits of both lists, each once.
+func addCuts(a, b []*Cut) []*Cut {
+	for _, cut := range b {
+		if !slices.Contains(a, cut) {
+			a = append(a[:len(a):len(a)], cut)
+		}
+	}
+	return a
+}
+
+// HeldCuts returns the limits that may have cut the value, or a part of it.
+func (f Facts) HeldCuts() []*Cut {
+	cuts := f.Cuts
+	for _, m := range f.Members {
+		cuts = addCuts(cuts, m.HeldCuts())
+	}
+	if f.Elem != nil {
+		cuts = addCuts(cuts, f.Elem.HeldCuts())
+	}
+	return cuts
+}
+
+// Whole returns the facts of a value that no limit may cut, see [Dependencies.RequireWhole].
+func (f Facts) Whole() Facts {
+	if f.HeldCuts() != nil {
+		f.Cuts, f.Members, f.Elem = nil, nil, nil
+	}
+	return f
+}
+
+// RequireWhole records that what limits may have cut is used as all there is.
+func (d *Dependencies) RequireWhole(cuts []*Cut, use diag.Range) {
 	if d == nil {
 		return
 	}
-	for _, cut := range t.HeldCuts() {
+	for _, cut := range cuts {
 		if d.Whole == nil {
-			d.Whole = map[*schema.Cut]diag.Range{}
+			d.Whole = map[*Cut]diag.Range{}
 		}
 		if _, known := d.Whole[cut]; !known {
 			d.Whole[cut] = use
@@ -24,55 +57,16 @@ func (d *Dependencies) RequireWhole(t *schema.Type, use diag.Range) {
 	}
 }
 
-// ReadCut records that a value of type t is read in a scope, for a test or not. Where no answer says that it was cut,
-// it must be whole.
-func (d *Dependencies) ReadCut(s *Scope, t *schema.Type, test bool, at diag.Range) {
-	if d == nil || t.HeldCuts() == nil {
+// ReadCut records that what limits may have cut is read in a scope, for a test or not. Where no answer says that it was
+// cut, it must be whole.
+func (d *Dependencies) ReadCut(s *Scope, cuts []*Cut, test bool, at diag.Range) {
+	if d == nil || cuts == nil {
 		return
 	}
 	switch output, _ := s.Find("output"); {
 	case test || output == nil || !output.Delivers:
-		d.RequireWhole(t, at)
+		d.RequireWhole(cuts, at)
 	default:
-		d.Delivered = append(d.Delivered, t.HeldCuts()...)
+		d.Delivered = append(d.Delivered, cuts...)
 	}
-}
-
-// HeldCuts returns the limits that may have cut one of the values.
-func HeldCuts(parts ...TypedExpr) (cuts []*schema.Cut) {
-	for _, p := range parts {
-		cuts = slices.Concat(cuts, p.Type.HeldCuts())
-	}
-	return cuts
-}
-
-// deliveringFunctions give a part of their result for each part of an argument. What all others
-// compute of a value that a limit has cut is wrong.
-var deliveringFunctions = strings.Fields("base64encode chomp chunklist coalesce coalescelist compact concat " +
-	"distinct first flatten format formatlist indent jsonencode lower merge omit pick regexreplace replace split " +
-	"string substr take title toBase64 toJSON tolist tostring trim trimprefix trimspace trimsuffix uniq upper " +
-	"urlencode values")
-
-// DeliversCut reports whether a function only hands on what a limit may have cut.
-func DeliversCut(fn *functions.Function) bool { return slices.Contains(deliveringFunctions, fn.Name) }
-
-// LooksInside reports whether a function looks at the elements of its argument, and not only at which there are.
-func LooksInside(fn *functions.Function) bool {
-	return fn.Name != "length" && fn.Name != "len" && fn.Name != "keys"
-}
-
-// LookedAt returns the type of what a function looks at of an argument of type t.
-func LookedAt(fn *functions.Function, t *schema.Type) *schema.Type {
-	if LooksInside(fn) {
-		return t
-	}
-	return t.CutAlone()
-}
-
-// ResultCuts returns the limits that may have cut what a function gives for these arguments.
-func ResultCuts(fn *functions.Function, args []TypedExpr) []*schema.Cut {
-	if fn.Result.Rule == functions.ElemOfFirst || !DeliversCut(fn) {
-		return nil // the first element is there
-	}
-	return HeldCuts(args...)
 }

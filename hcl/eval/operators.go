@@ -13,11 +13,12 @@ import (
 // Not returns the opposite of a condition.
 func Not(e TypedExpr) TypedExpr {
 	inner := e.Eval
-	return TypedExpr{Type: BoolType, WhenTrue: e.WhenFalse, WhenFalse: e.NonNullWhenTrue(),
-		Eval: func(f *Frame) (any, error) {
-			ok, err := Bool(inner(f))
-			return !ok, err
-		}}
+	out := Computed(BoolType, func(f *Frame) (any, error) {
+		ok, err := Bool(inner(f))
+		return !ok, err
+	}, e)
+	out.WhenTrue, out.WhenFalse = e.WhenFalse, e.NonNullWhenTrue()
+	return out
 }
 
 // Logical combines two conditions by && or ||. The right one is computed only if the left one
@@ -25,7 +26,7 @@ func Not(e TypedExpr) TypedExpr {
 // whatever the left one gives decides, too.
 func Logical(l, r TypedExpr, open bool) TypedExpr {
 	first, second := l.Eval, r.Eval
-	t := TypedExpr{Type: BoolType, Eval: func(f *Frame) (any, error) {
+	t := Computed(BoolType, func(f *Frame) (any, error) {
 		ok, err := Bool(first(f))
 		switch {
 		case err != nil && f.NoCall && errors.Is(err, ErrNoCall):
@@ -37,7 +38,7 @@ func Logical(l, r TypedExpr, open bool) TypedExpr {
 			return ok, err
 		}
 		return Bool(second(f))
-	}}
+	}, l, r)
 	if open {
 		t.WhenTrue = slices.Concat(l.NonNullWhenTrue(), r.NonNullWhenTrue())
 		t.WhenFalse = intersect(l.WhenFalse, r.WhenFalse)
@@ -51,7 +52,7 @@ func Logical(l, r TypedExpr, open bool) TypedExpr {
 // Conditional returns an expression of type t that gives yes or no.
 func Conditional(t *schema.Type, cond, yes, no TypedExpr) TypedExpr {
 	holds, then, otherwise := cond.Eval, yes.Eval, no.Eval
-	return TypedExpr{Type: t, Eval: func(f *Frame) (any, error) {
+	return TypedExpr{Type: t, Facts: Either(yes, no).By(cond), Eval: func(f *Frame) (any, error) {
 		ok, err := Bool(holds(f))
 		if err != nil {
 			return nil, err
@@ -88,7 +89,7 @@ func Equality(l, r TypedExpr, negate bool, equal func(f *Frame, a, b any) (bool,
 // Binary returns an expression of type t that compute computes from two values.
 func Binary(t *schema.Type, l, r TypedExpr, compute func(f *Frame, a, b any) (any, error)) TypedExpr {
 	left, right := l.Eval, r.Eval
-	return TypedExpr{Type: t, Eval: func(f *Frame) (any, error) {
+	return Computed(t, func(f *Frame) (any, error) {
 		a, err := Resolved(left(f))
 		if err != nil {
 			return nil, err
@@ -98,12 +99,12 @@ func Binary(t *schema.Type, l, r TypedExpr, compute func(f *Frame, a, b any) (an
 			return nil, err
 		}
 		return compute(f, a, b)
-	}}
+	}, l, r)
 }
 
 // ListOf returns a list of elements, which are of type elem.
 func ListOf(elem *schema.Type, elems []TypedExpr) TypedExpr {
-	return TypedExpr{Type: schema.ListOf(elem), Eval: func(f *Frame) (any, error) {
+	return TypedExpr{Type: schema.ListOf(elem), Facts: fromList(elems), Eval: func(f *Frame) (any, error) {
 		if err := f.chargeProgram(24 + 16*len(elems)); err != nil {
 			return nil, err
 		}
@@ -119,18 +120,23 @@ func ListOf(elem *schema.Type, elems []TypedExpr) TypedExpr {
 	}}
 }
 
-// Entry is one member of an object. Name is its name if Key is nil. A null value is left out if Absent is
-// set and reports that it stands for an absent one.
+// Entry is one member of an object. Its name is Name, or what NameOf makes of Key if that is set. A null value is left
+// out if Absent is set and reports that it stands for an absent one.
 type Entry struct {
 	Name   string
-	Key    func(*Frame) (string, error)
-	Value  Func
+	NameOf func(*Frame) (string, error)
+	Key    TypedExpr
+	Value  TypedExpr
 	Absent func(*Frame) bool
 }
 
 // ObjectOf returns an object of type t.
 func ObjectOf(t *schema.Type, entries []Entry) TypedExpr {
-	return TypedExpr{Type: t, Eval: func(f *Frame) (any, error) {
+	names, values, keys := make([]string, len(entries)), make([]TypedExpr, len(entries)), make([]TypedExpr, len(entries))
+	for i, e := range entries {
+		names[i], values[i], keys[i] = e.Name, e.Value, e.Key
+	}
+	return TypedExpr{Type: t, Facts: fromMembers(names, values).By(keys...), Eval: func(f *Frame) (any, error) {
 		if err := f.chargeProgram(48 + 64*len(entries)); err != nil {
 			return nil, err
 		}
@@ -138,13 +144,13 @@ func ObjectOf(t *schema.Type, entries []Entry) TypedExpr {
 		for i := range entries {
 			e := &entries[i]
 			name := e.Name
-			if e.Key != nil {
+			if e.NameOf != nil {
 				var err error
-				if name, err = e.Key(f); err != nil {
+				if name, err = e.NameOf(f); err != nil {
 					return nil, err
 				}
 			}
-			v, err := e.Value(f)
+			v, err := e.Value.Eval(f)
 			if err != nil {
 				return nil, err
 			}
@@ -162,7 +168,7 @@ func Call(t *schema.Type, fn *functions.Function, args []TypedExpr, spread bool)
 	for i, a := range args {
 		evals[i] = a.Eval
 	}
-	return TypedExpr{Type: t, Eval: func(f *Frame) (any, error) {
+	return TypedExpr{Type: t, Facts: fromCall(fn, args), Eval: func(f *Frame) (any, error) {
 		if f.Scratch == nil {
 			f.Scratch = new(Scratch)
 		}

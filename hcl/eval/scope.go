@@ -6,7 +6,6 @@ import (
 
 	"hatchel/hcl/diag"
 	"hatchel/hcl/schema"
-	"hatchel/hcl/template"
 )
 
 // Scope says which roots an expression may read, what is known of them, and why others may not be
@@ -76,40 +75,33 @@ func (s *Scope) DuringCall() *Scope {
 
 // Root is what the first name of a traversal means: var, input, step, …
 type Root struct {
-	Type        *schema.Type                // of the whole root
-	Members     map[string]*Member          // nil if Type says which there are
-	Unavailable map[string]string           // why members that exist elsewhere cannot be read here
-	Partial     bool                        // there may be more members, in files that could not be read
-	Value       func(f *Frame) (any, error) // of the whole root; nil if only members may be read
-	Noun        string                      // what a member is called in a diagnostic: "input", "variable"
-	Hidden      bool                        // from expr programs, because its members may hold secrets
-	Delivers    bool                        // the answer carries a notice if a limit has cut what is read
-	Kind, Owner string                      // of a root without Members: what a member names, see NotedRead
-	programType *schema.Type                // see ProgramType
+	Type         *schema.Type                // of the whole root
+	Facts        Facts                       // of the whole root, if it has no Members
+	Members      map[string]*Member          // nil if Type says which there are
+	Unavailable  map[string]string           // why members that exist elsewhere cannot be read here
+	Partial      bool                        // there may be more members, in files that could not be read
+	Value        func(f *Frame) (any, error) // of the whole root; nil if only members may be read
+	Noun         string                      // what a member is called in a diagnostic: "input", "variable"
+	Hidden       bool                        // from expr programs, because its members may hold secrets
+	Delivers     bool                        // the answer carries a notice if a limit has cut what is read
+	Kind, Owner  string                      // of a root without Members: what a member names, see NotedRead
+	programType  *schema.Type                // see ProgramType
+	programFacts Facts                       // see WholeFacts
 }
 
 // Member is one member of a Root.
 type Member struct {
-	Type           *schema.Type
-	NullReason     string // why it may be null; empty when it may not
-	Known          bool
-	Value          any
-	Eval           func(*Frame) (any, error) // if it is not Known
-	Choices        func() []any              // as of TypedExpr
-	Dash           bool                      // as of TypedExpr
-	PathKind       template.PathKind
-	Sensitive      bool
-	Supplied       bool // as of TypedExpr
-	CallerSpecific bool // it depends on the caller's identity
+	Type *schema.Type
+	Facts
+	Eval func(*Frame) (any, error) // if it is not Known
 	// Written calls do with each text that the author wrote into a value that is not Known, as EachWritten does; nil
 	// for none.
 	Written func(name string, do func(name, text string))
 	Local   bool // it belongs to one operation
 	Used    bool
-	Reads   int               // how often it is read, if it is Local
-	Digest  string            // of its name and value, for globals
-	Absent  func(*Frame) bool // see TypedExpr
-	Missing []*Missing        // the values that the member is, or is made of, and that are not there
+	Reads   int        // how often it is read, if it is Local
+	Digest  string     // of its name and value, for globals
+	Missing []*Missing // the values that the member is, or is made of, and that are not there
 }
 
 // Missing is a secret or a variable that is declared and has no value.
@@ -118,6 +110,9 @@ type Missing struct {
 	RequiredBy string   // the block that cannot do without it; empty for none
 	Refused    []string // the operations that are refused because of it
 }
+
+// Typed returns the member as an expression.
+func (m *Member) Typed() TypedExpr { return TypedExpr{Type: m.Type, Facts: m.Facts, Eval: m.Resolve} }
 
 // Resolve returns the member's value in one call.
 func (m *Member) Resolve(f *Frame) (any, error) {
@@ -130,7 +125,7 @@ func (m *Member) Resolve(f *Frame) (any, error) {
 // MarkFailed makes the member one of which nothing is known, because its value is invalid. Readers
 // of the member report nothing more.
 func (m *Member) MarkFailed() {
-	m.Known, m.Type, m.Value, m.NullReason = false, AnyType, nil, ""
+	m.Type, m.Facts = AnyType, Facts{Marks: m.Marks}
 	m.Eval = func(*Frame) (any, error) { return nil, nil }
 }
 
@@ -163,27 +158,52 @@ func (r *Root) ProgramType() *schema.Type {
 	case r.programType != nil:
 		return r.programType
 	}
-	t := &schema.Type{Kind: schema.Object}
+	t, seen := &schema.Type{Kind: schema.Object}, map[string]*Member{}
 	for _, name := range slices.Sorted(maps.Keys(r.Members)) {
 		m := r.Members[name]
 		if !m.Sensitive {
+			seen[name] = m
 			t.Members = append(t.Members, &schema.Member{Name: name, Type: m.Type, Optional: m.NullReason != ""})
 		}
 	}
-	r.programType = t
+	r.programType, r.programFacts = t, factsOf(seen)
 	return t
 }
 
+// WholeFacts returns the facts of the whole root: of all members, or of those that programs see.
+func (r *Root) WholeFacts(program bool) Facts {
+	switch {
+	case r.Members == nil:
+		return r.Facts
+	case program:
+		r.ProgramType()
+		return r.programFacts
+	}
+	return factsOf(r.Members)
+}
+
+func factsOf(members map[string]*Member) Facts {
+	f := Facts{Members: make(map[string]Facts, len(members))}
+	for name, m := range members {
+		f.Marks = f.Marks.Union(m.Marks)
+		f.Call = f.Call || !m.Known
+		f.Members[name] = m.Typed().contents()
+	}
+	return f
+}
+
 // OutputRoot is the root output: what a backend returned, of type t.
-func OutputRoot(t *schema.Type) *Root {
-	return &Root{Noun: "member of output", Type: t, Value: func(f *Frame) (any, error) { return f.Output, nil }}
+func OutputRoot(t *schema.Type, facts Facts) *Root {
+	return &Root{Noun: "member of output", Type: t, Facts: facts,
+		Value: func(f *Frame) (any, error) { return f.Output, nil }}
 }
 
 // EachRoot is the root each: the current element of a loop over a list or a map.
-func EachRoot(key, elem *schema.Type) *Root {
+func EachRoot(key *schema.Type, elem TypedExpr) *Root {
+	elem.NullReason = NullableReason("each.value", elem.Type)
 	return &Root{Noun: "member of each", Type: AnyType, Members: map[string]*Member{
 		"key": {Local: true, Type: key, Eval: func(f *Frame) (any, error) { return f.Each.Key, nil }},
-		"value": {Local: true, Type: elem, NullReason: NullableReason("each.value", elem),
+		"value": {Local: true, Type: elem.Type, Facts: elem.Facts,
 			Eval: func(f *Frame) (any, error) { return f.Each.Value, nil }},
 	}}
 }
@@ -198,26 +218,17 @@ func NullableReason(path string, t *schema.Type) string {
 
 // ReadSet says what the parts compiled so far depend on. The zero value depends on nothing.
 type ReadSet struct {
-	Call      bool // a value of the call, or an invalid part
-	Sensitive bool
-	Supplied  bool          // as of TypedExpr
-	Caller    bool          // the caller's identity
-	Loop      int           // MaxLoopVars minus the lowest slot that is read of loops around; 0 for none
-	Cuts      []*schema.Cut // that may have cut what was read
+	Marks
+	Loop int    // MaxLoopVars minus the lowest slot that is read of loops around; 0 for none
+	Cuts []*Cut // that may have cut what was read
 }
 
 const MaxLoopVars = 1 << 30
 
 // Union returns what either set depends on.
 func (r ReadSet) Union(s ReadSet) ReadSet {
-	return ReadSet{
-		r.Call || s.Call, r.Sensitive || s.Sensitive, r.Supplied || s.Supplied, r.Caller || s.Caller, max(r.Loop, s.Loop),
-		slices.Concat(r.Cuts, s.Cuts),
-	}
+	return ReadSet{r.Marks.Union(s.Marks), max(r.Loop, s.Loop), addCuts(r.Cuts, s.Cuts)}
 }
-
-// Known reports whether everything that was read is known at load.
-func (r ReadSet) Known() bool { return !r.Call && r.Loop == 0 }
 
 // Dependencies record what a block reads of other declarations. They belong to one block.
 type Dependencies struct {
@@ -228,9 +239,9 @@ type Dependencies struct {
 	ReadsFiles  bool     // files of the configuration directory, other than .hcl
 	FilesDigest string   // digest of those files
 	// Whole are the limits that must not cut anything, with the first use that says so.
-	Whole     map[*schema.Cut]diag.Range
-	Delivered []*schema.Cut // the limits that may have cut what an answer holds
-	Places    []Read        // of the block, in the order in which they were compiled
+	Whole     map[*Cut]diag.Range
+	Delivered []*Cut // the limits that may have cut what an answer holds
+	Places    []Read // of the block, in the order in which they were compiled
 	Files     []ReadFile
 	Programs  []ReadProgram
 	Written   []ReadType

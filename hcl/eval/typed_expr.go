@@ -9,7 +9,6 @@ import (
 	"fmt"
 
 	"hatchel/hcl/schema"
-	"hatchel/hcl/template"
 	"hatchel/hcl/value"
 )
 
@@ -28,22 +27,11 @@ type Func = func(*Frame) (any, error)
 // TypedExpr is a compiled expression: a function that computes its value, and what is known of the
 // value at load.
 type TypedExpr struct {
-	Eval           Func
-	Type           *schema.Type
-	NullReason     string // why the value may be null here; empty when it is not
-	Known          bool   // the value does not depend on a call
-	Value          any    // when Known
-	Sensitive      bool   // it holds a secret
-	Supplied       bool   // it holds the value of a variable that the operator gave, so that it is no literal
-	CallerSpecific bool   // it depends on the caller's identity
-	Path           string // the traversal that the expression is, if it is nothing else
-	Phrase         string // what a sentence calls the value when it has no Path
-	// Absent reports, of a null value, whether it stands for something optional that is absent. It is nil
-	// unless the expression is one reference to something optional.
-	Absent   func(*Frame) bool
-	Choices  func() []any // see AllChoices; nil if the type says all
-	Dash     bool         // it is not AllChoices, and begins with a dash of the author in some calls
-	PathKind template.PathKind
+	Eval Func
+	Type *schema.Type
+	Facts
+	Path   string // the traversal that the expression is, if it is nothing else
+	Phrase string // what a sentence calls the value when it has no Path
 	// The traversals that are certainly not null if the value is true, or false.
 	WhenTrue, WhenFalse []string
 
@@ -51,6 +39,11 @@ type TypedExpr struct {
 	// the part of it that is known at load; in HCL, its root.
 	Read        string
 	NullByChain bool // in a program, an optional step of the traversal may end it with null
+}
+
+// Computed returns an expression of type t that compute computes from parts.
+func Computed(t *schema.Type, compute Func, parts ...TypedExpr) TypedExpr {
+	return TypedExpr{Type: t, Facts: From(parts...), Eval: compute}
 }
 
 // TypeWithNull is the type of a place that holds the value, which may be null where the value may
@@ -67,7 +60,8 @@ func (e TypedExpr) IsNull() bool { return e.Known && e.Value == nil }
 
 // Constant returns an expression of a constant.
 func Constant(v any) TypedExpr {
-	e := TypedExpr{Type: TypeOf(v), Known: true, Value: v, Eval: func(*Frame) (any, error) { return v, nil }}
+	e := TypedExpr{Type: TypeOf(v), Facts: Facts{Known: true, Value: v},
+		Eval: func(*Frame) (any, error) { return v, nil }}
 	if v == nil {
 		e.NullReason = "it is null"
 	}
@@ -77,18 +71,8 @@ func Constant(v any) TypedExpr {
 // Broken stands for an expression that did not compile. Its type is any, so that no other mistake
 // is reported because of it.
 func Broken() TypedExpr {
-	return TypedExpr{Type: AnyType, Eval: func(*Frame) (any, error) { return nil, nil }}
-}
-
-// DependOn returns the expression with what follows from its parts. It is known if all of them are.
-func (e TypedExpr) DependOn(parts ...TypedExpr) TypedExpr {
-	e.Known = true
-	for _, p := range parts {
-		e.Known = e.Known && p.Known
-		e.Sensitive, e.Supplied = e.Sensitive || p.Sensitive, e.Supplied || p.Supplied
-		e.CallerSpecific = e.CallerSpecific || p.CallerSpecific
-	}
-	return e
+	return TypedExpr{Type: AnyType, Facts: Facts{Marks: Marks{Call: true}},
+		Eval: func(*Frame) (any, error) { return nil, nil }}
 }
 
 // UnifyTypes is the type of a value that is one of two. Null takes the type of the other.

@@ -25,6 +25,14 @@ type Function struct {
 	LoadOnly bool // reads the configuration directory; its arguments must be known at load
 	CallOnly bool // depends on the moment of the call; not available in what is evaluated at load
 
+	// What is known of the arguments and of the result, too; everything that depends on the arguments holds what they
+	// hold.
+	Chooses        Choice // the result is one of these
+	KeepsParts     bool   // the result has a part for each part of an argument: for a part of the data it is a part
+	KeepsBeginning bool   // the result, or an element of it, begins as an argument or an element of one does
+	Counts         bool   // it looks at which elements an argument has, and not into them
+	NamesMembers   bool   // the arguments after the first name its members
+
 	// Call checks the number and the kinds of args and computes the result. It is safe for
 	// concurrent use with different contexts. Its error begins with the name of the function.
 	Call func(c *Context, args []any) (any, error)
@@ -104,6 +112,16 @@ const (
 	ElemOfFirst                   // the element type of the first argument
 	Unify                         // the common type of all arguments, or any
 	ListOfFirst                   // a list of the type of the first argument
+)
+
+// Choice says that the result of a function is a value that it was given.
+type Choice int
+
+const (
+	Computes     Choice = iota // it is none
+	AnArgument                 // it is one of the arguments
+	AnElement                  // it is an element of the first argument, or one of the arguments after the second
+	FirstElement               // it is the first element of the first argument
 )
 
 type impl = func(c *Context, args []any) (any, error)

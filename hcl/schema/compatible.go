@@ -102,11 +102,11 @@ func Unify(a, b *Type) *Type {
 	case a == b:
 		return a
 	case a.isRef && b.isRef && a.def == b.def:
-		return withNull(a, nullable).KeepCuts(b)
+		return withNull(a, nullable)
 	case a.Kind == Null && b.Kind == Null:
 		return &Type{Kind: Null}
 	case a.Kind == Any || b.Kind == Any:
-		return (&Type{Sensitive: a.Sensitive || b.Sensitive}).KeepCuts(a, b)
+		return &Type{Sensitive: a.Sensitive || b.Sensitive}
 	case a.Kind == Null:
 		a = b
 	case b.Kind == Null:
@@ -115,7 +115,7 @@ func Unify(a, b *Type) *Type {
 	out := unifyNonNull(a, b)
 	out.Nullable = nullable && out.Kind != Any
 	out.Sensitive = a.Sensitive || b.Sensitive
-	return out.KeepCuts(a, b)
+	return out
 }
 
 // unifyNonNull merges two types without null. Two maps, or two objects with the same names, keep

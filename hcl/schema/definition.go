@@ -136,7 +136,7 @@ func (t *Type) Unfolded() *Type {
 	if target == nil {
 		return &Type{}
 	}
-	return withNull(target, t.Nullable).AsCut(t.Cuts...)
+	return withNull(target, t.Nullable)
 }
 
 func withNull(t *Type, nullable bool) *Type {

@@ -159,7 +159,7 @@ func (t *Type) memberBeside(m *Member) *Member {
 // bareType returns the type without what is only advertised or checked.
 func bareType(t *Type) *Type {
 	return &Type{Kind: t.Kind, Elem: t.Elem, Members: t.Members, Nullable: t.Nullable, Open: t.Open, Enum: t.Enum,
-		OneOf: t.OneOf, fits: t.fits, def: t.def, isRef: t.isRef, Sensitive: t.Sensitive, Cuts: t.Cuts}
+		OneOf: t.OneOf, fits: t.fits, def: t.def, isRef: t.isRef, Sensitive: t.Sensitive}
 }
 
 // alternativeOf returns the first alternative that a value fits, or nil.

@@ -69,7 +69,6 @@ type Type struct {
 	Sensitive bool      // its values, at every depth, are never shown
 	Open      bool      // an Object that accepts unknown members without checks
 	OneOf     []*Type   // alternatives, none of them nullable; the other fields describe the values of all
-	Cuts      []*Cut    // the limits that may have cut a value of the type; nil for one that is whole
 	Declared  []*Member // of a Map that stands for an Open object: its members, for editors
 
 	Title, Description string

@@ -137,6 +137,12 @@ func plainBuiltins() []functions.Function {
 		functions.New("bitnot", "Inverts every bit.", integers[:1], fixed(functions.Integer),
 			func(_ *functions.Context, a []any) (any, error) { return ^a[0].(int), nil }),
 	}
+	for i, fn := range out {
+		out[i].KeepsParts = slices.Contains([]string{"first", "take", "string"}, fn.Name)
+		out[i].KeepsBeginning = out[i].KeepsParts || fn.Name == "last" || fn.Name == "get"
+		out[i].Chooses = map[string]functions.Choice{"first": functions.FirstElement, "last": functions.AnElement,
+			"get": functions.AnElement}[fn.Name]
+	}
 	for name, twin := range map[string]string{"len": "length", "uniq": "distinct", "toJSON": "jsonencode",
 		"fromJSON": "jsondecode", "toBase64": "base64encode", "fromBase64": "base64decode", "float": "tonumber"} {
 		fn, _ := functions.Lookup(twin)

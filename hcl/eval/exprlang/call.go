@@ -58,7 +58,7 @@ func (c *compiler) compileFunction(name string, at span, args []ast.Node) typedE
 	}
 	typed, compileArgument := make([]typedExpr, len(args)), c.compile
 	operands := make([]operand, len(args))
-	if !eval.LooksInside(fn) {
+	if fn.Counts {
 		compileArgument = c.compileCollection
 	}
 	for i, a := range args {
@@ -68,14 +68,14 @@ func (c *compiler) compileFunction(name string, at span, args []ast.Node) typedE
 		c.checkArgument(fn, p, a, typed[i])
 	}
 	c.recordCompared(operands...)
-	c.noteMembers(name, typed, args)
+	c.noteMembers(fn, typed, args)
 	c.warnSplitOrder(name, at, typed, args)
-	if !eval.DeliversCut(fn) {
-		for _, a := range typed {
-			c.requireWhole(eval.LookedAt(fn, a.Type))
+	if !fn.KeepsParts {
+		for i, a := range typed {
+			typed[i] = c.requireWhole(eval.LookedAt(fn, a))
 		}
 	}
-	t := programType(eval.ResultType(fn, typed, unifyTypes)).AsCut(eval.ResultCuts(fn, typed)...)
+	t := programType(eval.ResultType(fn, typed, unifyTypes))
 	if fn.Result.Nullable {
 		t = t.AsNullable()
 	}
@@ -123,9 +123,9 @@ func (c *compiler) reportUnknownFunction(name string, at span) {
 	c.report(at, "Unknown function", "There is no function %q.%s", name, hint)
 }
 
-// noteMembers gives the members of a root that pick and omit name.
-func (c *compiler) noteMembers(function string, typed []typedExpr, args []ast.Node) {
-	if c.note == nil || function != "pick" && function != "omit" || c.roots[typed[0].Path] == nil {
+// noteMembers gives the members of a root that a function names.
+func (c *compiler) noteMembers(fn *functions.Function, typed []typedExpr, args []ast.Node) {
+	if c.note == nil || !fn.NamesMembers || c.roots[typed[0].Path] == nil {
 		return
 	}
 	for i, t := range typed[1:] {

@@ -26,9 +26,9 @@ type compiler struct {
 	paths    int // how many paths newPath has made
 	brackets []span
 	probe    *eval.Probe
-	locator  *locator       // watches all parts; nil for none
-	cutReads []*schema.Type // of what it reads that a limit may have cut
-	whole    []*schema.Type // of the values that are used as all there is
+	locator  *locator    // watches all parts; nil for none
+	cutReads []*eval.Cut // that may have cut what it reads
+	whole    []*eval.Cut // that must not cut what is used as all there is
 	compared map[string][]string
 	keyReads map[int]bool // of reads, those that only select a member
 	// mayEnd receives the optional steps that may end their traversal with null; nil for none
@@ -42,9 +42,6 @@ type typedExpr = eval.TypedExpr
 func (c *compiler) report(at span, summary, format string, args ...any) {
 	c.problems = append(c.problems, *newProblem(at, summary, format, args...))
 }
-
-// computed returns a part that e computes.
-func computed(t *schema.Type, e eval.Func) typedExpr { return typedExpr{Type: t, Eval: e} }
 
 // checkResult checks what the whole program gives.
 func (c *compiler) checkResult(n ast.Node, t typedExpr, want Want) {
@@ -63,25 +60,21 @@ func (c *compiler) checkResult(n ast.Node, t typedExpr, want Want) {
 // compile compiles a part and records what it reads.
 func (c *compiler) compile(n ast.Node) typedExpr {
 	t := c.compileNode(n)
-	c.recordRead(t.Read, t.Type)
+	c.recordRead(t.Read, t.HeldCuts())
 	return t
 }
 
 // compileCollection compiles a part of which other parts read the elements: they record what they read of them.
 func (c *compiler) compileCollection(n ast.Node) typedExpr {
 	t := c.compileNode(n)
-	c.recordRead(t.Read, t.Type.CutAlone())
+	c.recordRead(t.Read, t.Cuts)
 	return t
 }
 
-// recordRead records that a value of type t is read by a traversal; path is empty for none.
-func (c *compiler) recordRead(path string, t *schema.Type) {
-	if path == "" {
-		return
-	}
-	c.reads = append(c.reads, path)
-	if t.HeldCuts() != nil {
-		c.cutReads = append(c.cutReads, t)
+// recordRead records that what limits may have cut is read by a traversal; path is empty for none.
+func (c *compiler) recordRead(path string, cuts []*eval.Cut) {
+	if path != "" {
+		c.reads, c.cutReads = append(c.reads, path), append(c.cutReads, cuts...)
 	}
 }
 
@@ -199,13 +192,18 @@ func (c *compiler) isRoot(path string) bool {
 	return c.roots[name] != nil
 }
 
-// requireWhole records that values of these types are used as all there is.
-func (c *compiler) requireWhole(types ...*schema.Type) {
-	for _, t := range types {
-		if t.HeldCuts() != nil {
-			c.whole = append(c.whole, t)
-		}
-	}
+// requireWhole records that a value is used as all there is, and returns it as one that no limit cuts.
+func (c *compiler) requireWhole(t typedExpr) typedExpr {
+	c.whole = append(c.whole, t.HeldCuts()...)
+	t.Facts = t.Whole()
+	return t
+}
+
+// requireOwn records that it matters which elements a value has, and returns it as one that no limit cuts itself.
+func (c *compiler) requireOwn(t typedExpr) typedExpr {
+	c.whole = append(c.whole, t.Cuts...)
+	t.Cuts = nil
+	return t
 }
 
 func capitalize(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
@@ -248,12 +246,11 @@ func (c *compiler) compileObject(n *ast.MapNode) typedExpr {
 	for i, p := range n.Pairs {
 		p := p.(*ast.PairNode)
 		key, val := c.compile(p.Key), c.compile(p.Value)
-		entries[i].Value = val.Eval
+		entries[i].Key, entries[i].Value = key, val
 		name, isText := key.Value.(string)
 		if !isText {
 			c.checkKind(p.Key, key, schema.String)
-			entries[i].Key, known = evalKey(key.Eval), false
-			t = t.KeepCuts(val.Type)
+			entries[i].NameOf, known = evalKey(key.Eval), false
 			continue
 		}
 		if _, twice := t.Lookup(name); twice {
@@ -263,7 +260,7 @@ func (c *compiler) compileObject(n *ast.MapNode) typedExpr {
 		t.Members = append(t.Members, &schema.Member{Name: name, Type: val.Type})
 	}
 	if !known {
-		t = &schema.Type{Kind: schema.Map, Cuts: t.HeldCuts()}
+		t = &schema.Type{Kind: schema.Map}
 	}
 	return eval.ObjectOf(t, entries)
 }

@@ -44,17 +44,18 @@ func (c *compiler) compileMember(n *ast.MemberNode) typedExpr {
 		c.mayEnd[n] = true
 	}
 	c.probeMember(base, key)
-	t := computed(c.typeOfMember(n, base, key), compileAccess(base, key, n.Optional))
-	if base.Type.Kind != schema.List || key.Value != 0 { // a limit leaves the first element
-		t.Type = t.Type.AsCut(base.Type.Cuts...)
-	}
 	if base.Type.Kind == schema.List && !isFromStart(key) {
-		c.requireWhole(base.Type.CutAlone())
+		base = c.requireOwn(base)
 	}
-	t.Read = base.Read
+	name, isText := key.Value.(string)
+	t := typedExpr{Type: c.typeOfMember(n, base, key), Eval: compileAccess(base, key, n.Optional), Read: base.Read}
+	if isText {
+		t.Facts = base.MemberFacts(name)
+	} else {
+		t.Facts = base.ElementFacts(base.Type.Kind == schema.List && key.Value == 0).By(key)
+	}
 	mayEnd := n.Optional && (base.Type.Nullable || base.Type.Kind == schema.Null)
 	t.NullByChain = base.NullByChain || mayEnd
-	name, isText := key.Value.(string)
 	if isText && base.Path != "" {
 		t.Path = eval.MemberPath(base.Path, name)
 		if base.Read == base.Path {
@@ -64,7 +65,7 @@ func (c *compiler) compileMember(n *ast.MemberNode) typedExpr {
 	}
 	if r := c.roots[base.Read]; r != nil && base.Read == base.Path {
 		if m := r.Members[name]; m != nil && !m.Sensitive {
-			t.Eval = m.Resolve
+			t.Eval, t.Marks = m.Resolve, m.Marks
 		}
 		c.noteValue(c.spanOf(n.Property), t, base.Path, name)
 		return t
@@ -180,7 +181,7 @@ func (c *compiler) typeOfMember(n *ast.MemberNode, base, key typedExpr) *schema.
 	case schema.Object:
 		if !isText {
 			c.checkKind(n.Property, key, schema.String)
-			return eval.AnyType.KeepCuts(t)
+			return eval.AnyType
 		} else if m := memberType(t, name); m != nil {
 			return m
 		} else {
@@ -255,10 +256,10 @@ func (c *compiler) compileSlice(n *ast.SliceNode) typedExpr {
 	}
 	from, to := c.compileBound(n.From, 0), c.compileBound(n.To, math.MaxInt)
 	if !isFromStart(from) || !isFromStart(to) {
-		c.requireWhole(base.Type)
+		base = c.requireWhole(base)
 	}
 	operand := base.Eval
-	part := computed(base.Type, func(f *eval.Frame) (any, error) {
+	part := typedExpr{Type: base.Type, Facts: base.Some(from, to), Read: base.Read, Eval: func(f *eval.Frame) (any, error) {
 		v, err := eval.Resolved(operand(f))
 		if err != nil {
 			return nil, err
@@ -287,8 +288,7 @@ func (c *compiler) compileSlice(n *ast.SliceNode) typedExpr {
 			return list[a:b:b], nil
 		}
 		return s[byteOffset(s, a):byteOffset(s, b)], nil
-	})
-	part.Read = base.Read
+	}}
 	return part
 }
 

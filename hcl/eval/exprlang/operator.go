@@ -32,7 +32,7 @@ func (c *compiler) compileBinary(n *ast.BinaryNode) typedExpr {
 	case "+":
 		return c.compileAdd(n, l, r)
 	}
-	c.requireWhole(l.Type, r.Type)
+	l, r = c.requireWhole(l), c.requireWhole(r)
 	if !slices.Contains([]string{"matches", "startsWith", "endsWith", "contains"}, n.Operator) { // a part is no name
 		c.recordCompared(left, right)
 	}
@@ -56,8 +56,7 @@ func (c *compiler) compileBinary(n *ast.BinaryNode) typedExpr {
 
 // compileCondition compiles a part that must give a bool.
 func (c *compiler) compileCondition(n ast.Node) typedExpr {
-	t := c.compile(n)
-	c.requireWhole(t.Type)
+	t := c.requireWhole(c.compile(n))
 	c.checkKind(n, t, schema.Bool)
 	return t
 }
@@ -95,13 +94,13 @@ func (c *compiler) compileCoalesce(l, r typedExpr) typedExpr {
 		t = unifyTypes(t.NotNull(), r.Type)
 	}
 	left, right := l.Eval, r.Eval
-	return computed(t, func(f *eval.Frame) (any, error) {
+	return typedExpr{Type: t, Facts: eval.Either(l, r), Eval: func(f *eval.Frame) (any, error) {
 		v, err := left(f)
 		if decoded, derr := eval.Resolved(v, err); derr != nil || decoded != nil {
 			return v, derr
 		}
 		return right(f)
-	})
+	}}
 }
 
 // equal compares two values. Large values are charged for.
@@ -238,7 +237,7 @@ func (c *compiler) compileAdd(n *ast.BinaryNode, l, r typedExpr) typedExpr {
 	case texts && (l.Type.Kind == schema.String || r.Type.Kind == schema.String):
 		t = eval.StringType
 	}
-	return eval.Binary(t.AsCut(eval.HeldCuts(l, r)...), l, r, func(f *eval.Frame, a, b any) (any, error) {
+	return eval.Binary(t, l, r, func(f *eval.Frame, a, b any) (any, error) {
 		x, ok := a.(string)
 		if y, too := b.(string); ok && too {
 			return x + y, f.Functions.Spend(len(x) + len(y))
@@ -288,7 +287,7 @@ func (c *compiler) compileSign(n *ast.UnaryNode) typedExpr {
 		return eval.Constant(-v)
 	}
 	operand := inner.Eval
-	return computed(t, func(f *eval.Frame) (any, error) {
+	return eval.Computed(t, func(f *eval.Frame) (any, error) {
 		v, err := eval.Resolved(operand(f))
 		switch {
 		case err != nil:
@@ -299,7 +298,7 @@ func (c *compiler) compileSign(n *ast.UnaryNode) typedExpr {
 			return functions.Negate(v)
 		}
 		return v, nil
-	})
+	}, inner)
 }
 
 // compileRange compiles a..b, the list of the integers from a to b.

@@ -85,13 +85,12 @@ func (c *compiler) compilePredicateCall(n *ast.BuiltinNode, gives schema.Kind) t
 		c.checkKind(n.Arguments[0], list, schema.List)
 	}
 	p := &predicateCall{name: name, list: list.Eval, backward: n.Name == "findLast" || n.Name == "findLastIndex"}
-	elem := elemType(list.Type)
-	body := elem
+	item := typedExpr{Type: elemType(list.Type), Facts: list.ElementFacts(true), Path: c.newPath(), Read: list.Read,
+		Eval: func(f *eval.Frame) (any, error) { return f.Loops[len(f.Loops)-1].Item, nil }}
+	elem, predicate := item.Type, item
 	if len(n.Arguments) > 1 {
-		item := typedExpr{Type: elem, Path: c.newPath(), Read: list.Read,
-			Eval: func(f *eval.Frame) (any, error) { return f.Loops[len(f.Loops)-1].Item, nil }}
-		predicate := c.compileInScope(scope{expr: item, acc: n.Name == "reduce"}, n.Arguments[1])
-		p.body, body = predicate.Eval, predicate.Type
+		predicate = c.compileInScope(scope{expr: item, acc: n.Name == "reduce"}, n.Arguments[1])
+		p.body = predicate.Eval
 		if gives != schema.Any {
 			at := n.Arguments[1]
 			if p, ok := at.(*ast.PredicateNode); ok {
@@ -100,14 +99,25 @@ func (c *compiler) compilePredicateCall(n *ast.BuiltinNode, gives schema.Kind) t
 			c.checkKind(at, predicate, gives)
 		}
 	}
-	part := func(t *schema.Type, e eval.Func) typedExpr { return typedExpr{Type: t, Eval: e, Read: list.Read} }
-	switch name {
-	case "filter":
-		return part(list.Type.NotNull(), p.filter)
-	case "map":
-		return computed(schema.ListOf(body).AsCut(list.Type.Cuts...), p.mapAll)
+	if name == "map" {
+		out := typedExpr{Type: schema.ListOf(predicate.Type), Facts: eval.EachOf(predicate).By(list), Eval: p.mapAll}
+		out.AddCuts(list.Cuts)
+		return out
 	}
-	c.requireWhole(list.Type.CutAlone())
+	if p.body != nil { // it judges the elements
+		predicate = c.requireWhole(predicate)
+	}
+	// some of the elements of the list
+	some := func(t *schema.Type, facts eval.Facts, e eval.Func) typedExpr {
+		return typedExpr{Type: t, Facts: facts.By(predicate), Read: list.Read, Eval: e}
+	}
+	if name == "filter" {
+		return some(list.Type.NotNull(), list.Some(), p.filter)
+	}
+	list = c.requireOwn(list)
+	computed := func(t *schema.Type, e eval.Func) typedExpr {
+		return eval.Computed(t, e, list.NoContents(), predicate.NoContents())
+	}
 	switch name {
 	case "all":
 		return computed(eval.BoolType, p.find(false, func(found bool, _ any, _ int) any { return !found }))
@@ -116,7 +126,7 @@ func (c *compiler) compilePredicateCall(n *ast.BuiltinNode, gives schema.Kind) t
 	case "any":
 		return computed(eval.BoolType, p.find(true, func(found bool, _ any, _ int) any { return found }))
 	case "find", "findLast":
-		return part(elem.AsNullable(), p.find(true, func(_ bool, item any, _ int) any { return item }))
+		return some(elem.AsNullable(), list.ElementFacts(true), p.find(true, func(_ bool, item any, _ int) any { return item }))
 	case "findIndex", "findLastIndex":
 		return computed(eval.IntegerType.AsNullable(), p.find(true, indexIfFound))
 	case "one":
@@ -124,32 +134,36 @@ func (c *compiler) compilePredicateCall(n *ast.BuiltinNode, gives schema.Kind) t
 	case "count":
 		return computed(eval.IntegerType, p.count(-1, func(n int) any { return n }))
 	case "sum":
-		if body.Kind == schema.Integer {
+		if predicate.Type.Kind == schema.Integer {
 			return computed(eval.IntegerType, p.sum)
 		}
 		return computed(eval.NumberType, p.sum)
 	case "groupBy":
-		return computed(&schema.Type{Kind: schema.Map, Elem: schema.ListOf(elem)}, p.groupBy(16, addToList))
+		group := typedExpr{Type: schema.ListOf(elem), Facts: list.Some()}
+		return typedExpr{Type: &schema.Type{Kind: schema.Map, Elem: group.Type}, Facts: eval.EachOf(group).By(predicate),
+			Eval: p.groupBy(16, addToList)}
 	case "countBy":
 		return computed(&schema.Type{Kind: schema.Map, Elem: eval.IntegerType}, p.groupBy(0, addToCount))
 	case "sortBy":
-		return part(list.Type.NotNull(), p.sortBy(c.compileArgument(n, 2, schema.String)))
+		order := c.compileArgument(n, 2, schema.String)
+		out := some(list.Type.NotNull(), list.Some(), p.sortBy(order.Eval))
+		out.Facts = out.By(order)
+		return out
 	}
-	c.requireWhole(body)
-	return computed(eval.AnyType, p.reduce(c.compileArgument(n, 2, schema.Any)))
+	initial := c.compileArgument(n, 2, schema.Any)
+	return eval.Computed(eval.AnyType, p.reduce(initial.Eval), list.NoContents(), predicate, initial)
 }
 
-// compileArgument compiles an argument after the predicate. It returns nil if there is none.
-func (c *compiler) compileArgument(n *ast.BuiltinNode, i int, k schema.Kind) eval.Func {
+// compileArgument compiles an argument after the predicate. Its Eval is nil if there is none.
+func (c *compiler) compileArgument(n *ast.BuiltinNode, i int, k schema.Kind) typedExpr {
 	if len(n.Arguments) <= i {
-		return nil
+		return typedExpr{Type: eval.AnyType}
 	}
-	t := c.compile(n.Arguments[i])
-	c.requireWhole(t.Type)
+	t := c.requireWhole(c.compile(n.Arguments[i]))
 	if k != schema.Any {
 		c.checkKind(n.Arguments[i], t, k)
 	}
-	return t.Eval
+	return t
 }
 
 func predicateResult(v any) (bool, error) {

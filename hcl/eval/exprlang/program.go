@@ -52,11 +52,12 @@ const (
 type Program struct {
 	Source           string
 	Type             *schema.Type
-	Reads            []string       // the traversals that it reads; one stands for everything below it
-	NonNullWhenTrue  []string       // the traversals that are certainly not null if it gives true
-	NonNullWhenFalse []string       // the traversals that are certainly not null if it gives false
-	CutReads         []*schema.Type // of what it reads that a limit may have cut
-	Whole            []*schema.Type // of the values that it uses as all there is
+	Facts            eval.Facts  // of the value
+	Reads            []string    // the traversals that it reads; one stands for everything below it
+	NonNullWhenTrue  []string    // the traversals that are certainly not null if it gives true
+	NonNullWhenFalse []string    // the traversals that are certainly not null if it gives false
+	CutReads         []*eval.Cut // that may have cut what it reads
+	Whole            []*eval.Cut // that must not cut what it uses as all there is
 	// Compared are the texts that it compares with what it reads of the caller, by traversal, as in "caller.groups".
 	Compared map[string][]string
 
@@ -100,7 +101,7 @@ func Compile(src string, env Env, want Want) (*Program, []Problem) {
 		return nil, c.problems
 	}
 	p := &Program{
-		Source: src, env: env, Type: t.Type, Reads: dropCovered(c.reads), CutReads: c.cutReads, Whole: c.whole,
+		Source: src, env: env, Type: t.Type, Facts: t.Facts, Reads: dropCovered(c.reads), CutReads: c.cutReads, Whole: c.whole,
 		Compared: c.compared,
 		run:      t.Eval, want: want,
 		NonNullWhenTrue: c.rootPaths(t.WhenTrue), NonNullWhenFalse: c.rootPaths(t.WhenFalse),

@@ -40,7 +40,7 @@ func testEnv() Env {
 			"from": eval.StringType, "to": eval.StringType.AsNullable(), "n": eval.IntegerType, "limit": eval.IntegerType.AsNullable(), "vendors": schema.ListOf(eval.StringType), "flag": eval.BoolType.AsNullable(), "customer_id": eval.StringType,
 			"sort": {Kind: schema.String, Enum: []schema.EnumValue{{Value: "vendor"}, {Value: "revenue"}}},
 		}), func(f *eval.Frame) map[string]any { return f.Input }),
-		"output": eval.OutputRoot(object(map[string]*schema.Type{"rows": schema.ListOf(row), "body": eval.AnyType, "status": eval.IntegerType, "headers": {Kind: schema.Map, Elem: eval.StringType}})),
+		"output": eval.OutputRoot(object(map[string]*schema.Type{"rows": schema.ListOf(row), "body": eval.AnyType, "status": eval.IntegerType, "headers": {Kind: schema.Map, Elem: eval.StringType}}), eval.Facts{}),
 		"step":   rootOf("step", object(map[string]*schema.Type{"fetch": object(map[string]*schema.Type{"body": order}).AsNullable()}), func(f *eval.Frame) map[string]any { return f.Steps }),
 	}}
 }
@@ -64,7 +64,7 @@ func frameOf(roots map[string]any) *eval.Frame {
 }
 
 // openEnv is an environment whose only root, output, is of any type.
-func openEnv() Env { return Env{Roots: map[string]*eval.Root{"output": eval.OutputRoot(eval.AnyType)}} }
+func openEnv() Env { return Env{Roots: map[string]*eval.Root{"output": eval.OutputRoot(eval.AnyType, eval.Facts{})}} }
 
 const testRoots = `{
 	"input": {"from": "2026-01-01", "to": null, "n": 7, "limit": null, "vendors": ["a", "b"], "flag": null, "customer_id": "c1", "sort": "vendor"},
@@ -313,7 +313,7 @@ func TestLargeSourcesCompileInBoundedTime(t *testing.T) {
 		strings.Repeat("if true {1} else ", 3000) + "{2}", strings.Repeat("::", 20000),
 	} {
 		began := time.Now()
-		Compile(src, Env{Roots: map[string]*eval.Root{"x": eval.OutputRoot(eval.AnyType)}}, WantAny)
+		Compile(src, Env{Roots: map[string]*eval.Root{"x": eval.OutputRoot(eval.AnyType, eval.Facts{})}}, WantAny)
 		if took := time.Since(began); took > maxDuration {
 			t.Errorf("%.20s... took %v", src, took)
 		}

@@ -48,7 +48,9 @@ func (c *compiler) compileIdentifier(n *ast.IdentifierNode) typedExpr {
 		}
 	}
 	if r, ok := c.roots[name]; ok {
-		return c.narrow(typedExpr{Type: programType(r.ProgramType()), Path: name, Read: name, Eval: r.ProgramValue})
+		return c.narrow(typedExpr{
+			Type: programType(r.ProgramType()), Facts: r.WholeFacts(true), Path: name, Read: name, Eval: r.ProgramValue,
+		})
 	}
 	if name == "null" {
 		return null
@@ -113,10 +115,11 @@ func (c *compiler) compileElement(n *ast.PointerNode) typedExpr {
 		case n.Name == "":
 			return c.narrow(s.expr)
 		case n.Name == "index":
-			return computed(eval.IntegerType,
-				func(f *eval.Frame) (any, error) { return f.Loops[len(f.Loops)-1].Index, nil })
+			return eval.Computed(eval.IntegerType,
+				func(f *eval.Frame) (any, error) { return f.Loops[len(f.Loops)-1].Index, nil }, s.expr.NoContents())
 		case n.Name == "acc" && s.acc:
-			return computed(eval.AnyType, func(f *eval.Frame) (any, error) { return f.Loops[len(f.Loops)-1].Acc, nil })
+			return eval.Computed(eval.AnyType,
+				func(f *eval.Frame) (any, error) { return f.Loops[len(f.Loops)-1].Acc, nil }, s.expr)
 		}
 		break
 	}
@@ -127,14 +130,15 @@ func (c *compiler) compileElement(n *ast.PointerNode) typedExpr {
 
 func (c *compiler) compileLet(n *ast.VariableDeclaratorNode) typedExpr {
 	v := c.compileNode(n.Value)
-	c.recordRead(v.Read, eval.AnyType) // the parts that read the variable record of which types
+	c.recordRead(v.Read, nil) // the parts that read the variable record of which limits
 	if c.roots[n.Name] != nil || n.Name == "null" {
 		c.report(c.spanOf(n), "Name already taken", "%q already has a meaning here. Choose another name.", n.Name)
 	}
 	slot := c.vars
 	c.vars++
-	read := typedExpr{Type: v.Type, Path: cmp.Or(v.Path, c.newPath()), Read: v.Read,
+	read := typedExpr{Type: v.Type, Facts: eval.Same(v), Path: cmp.Or(v.Path, c.newPath()), Read: v.Read,
 		Eval: func(f *eval.Frame) (any, error) { return f.Vars[slot], nil }}
+	read.Known, read.Value = false, nil // a name is looked up in a call, and only a literal at load
 	body := c.compileInScope(scope{name: n.Name, expr: read}, n.Expr)
 	bound, run := v.Eval, body.Eval
 	body.Path, body.Read = "", ""

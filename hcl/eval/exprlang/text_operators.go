@@ -79,7 +79,7 @@ func (c *compiler) compileTextSearch(n *ast.BinaryNode, l, r typedExpr) typedExp
 	if l.Type.Kind == schema.List && n.Operator == "contains" {
 		c.report(c.fullSpan(n), "Wrong type", "The operator contains searches a text. For a list write %s in %s.",
 			c.source(n.Right), c.source(n.Left))
-		return computed(eval.BoolType, nil)
+		return eval.Computed(eval.BoolType, nil, l, r)
 	}
 	return c.compileTextOperator(n, l, r, textSearches[n.Operator])
 }

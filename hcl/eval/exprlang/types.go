@@ -24,16 +24,16 @@ func programType(t *schema.Type) *schema.Type {
 	t = t.Unfolded()
 	seen := t
 	switch {
-	case t == nil || t.Kind == schema.Any && t.OneOf == nil && t.HeldCuts() == nil:
+	case t == nil || t.Kind == schema.Any && t.OneOf == nil:
 		return eval.AnyType
 	case t.Kind == schema.Any:
 		return t
 	case t.Kind == schema.Set:
-		seen = schema.ListOf(t.Elem).AsCut(t.Cuts...)
+		seen = schema.ListOf(t.Elem)
 	case t.Kind == schema.File:
 		seen = fileType
 	case t.Kind == schema.Object && t.Open:
-		seen = &schema.Type{Kind: schema.Map, Cuts: t.HeldCuts(), Declared: t.Members}
+		seen = &schema.Type{Kind: schema.Map, Declared: t.Members}
 	}
 	if t.Nullable {
 		return seen.AsNullable()
@@ -77,14 +77,9 @@ func mayEqual(a, b *schema.Type) bool {
 // unifyTypes is the type of a value that has one type or the other. Unlike schema.Unify it knows
 // nothing of objects with different members: a program may ask which of them it has.
 func unifyTypes(a, b *schema.Type) *schema.Type {
-	if a == b {
-		return a
-	}
-	return unifyDifferent(a, b).KeepCuts(a, b)
-}
-
-func unifyDifferent(a, b *schema.Type) *schema.Type {
 	switch {
+	case a == b:
+		return a
 	case a.Kind == schema.Null:
 		return b.AsNullable()
 	case b.Kind == schema.Null:

@@ -11,7 +11,6 @@ import (
 	"hatchel/hcl/eval"
 	"hatchel/hcl/functions"
 	"hatchel/hcl/schema"
-	"hatchel/hcl/template"
 )
 
 // compileCall compiles a function call. try and can belong to the language; all other functions are
@@ -39,68 +38,28 @@ func (c *Compiler) compileCall(e *hclsyntax.FunctionCallExpr, in LexicalEnv) eva
 	args := make([]eval.TypedExpr, len(e.Args))
 	c.reads.Call = c.reads.Call || fn.CallOnly
 	compileArgument := c.Compile
-	if !eval.LooksInside(fn) {
+	if fn.Counts {
 		compileArgument = c.CompileCollection
 	}
 	for i, a := range e.Args {
 		args[i] = compileArgument(a, in)
 	}
-	noteMembers(c, e, args)
+	noteMembers(c, e, fn, args)
 	if !c.checkCall(e, fn, args) {
 		return eval.Broken()
 	}
-	if (eval.TypedExpr{}).DependOn(args...).Sensitive {
+	if eval.From(args...).Sensitive {
 		fn = redactErrors(fn)
 	}
 	for i, a := range args {
-		if !eval.DeliversCut(fn) {
-			c.requireWhole(eval.LookedAt(fn, a.Type), e.Args[i].Range())
+		if !fn.KeepsParts {
+			args[i] = c.requireWhole(eval.LookedAt(fn, a), e.Args[i].Range())
 		}
 	}
-	t := eval.ResultType(fn, args, schema.Unify).AsCut(eval.ResultCuts(fn, args)...)
-	n := eval.Call(t, fn, args, e.ExpandFinal).DependOn(args...)
-	n.Known = n.Known && !fn.CallOnly
-	n.Choices, n.Dash = callChoices(e.Name, args), keepsBeginning[e.Name] && anyDash(args)
-	switch {
-	case e.Name == "coalesce":
-		n.NullReason = coalesceNull(args)
-	case fn.Result.Nullable:
-		n.NullReason = fn.Name + " may give null"
-	}
+	n := eval.Call(eval.ResultType(fn, args, schema.Unify), fn, args, e.ExpandFinal)
 	folded := c.foldConstant(n, e.Range())
 	c.checkMade(e, args, folded)
 	return folded
-}
-
-// keepsBeginning are functions whose result, or an element of it, begins as an argument does.
-var keepsBeginning = template.WordSet("format formatlist join concat flatten compact distinct reverse slice sort " +
-	"coalesce replace lookup lower upper trimspace tostring values first")
-
-// callChoices returns the choices of what a function gives that only chooses among values.
-func callChoices(name string, args []eval.TypedExpr) func() []any {
-	switch name {
-	case "lookup":
-		element := eval.TypedExpr{Type: eval.AnyType, Choices: eval.ElementChoices(args[0])}
-		return anyChoice(append([]eval.TypedExpr{element}, args[2:]...))
-	case "element":
-		return eval.ElementChoices(args[0])
-	case "coalesce":
-		return anyChoice(args)
-	}
-	return nil
-}
-
-// anyChoice returns the choices of a value that is one of several.
-func anyChoice(parts []eval.TypedExpr) func() []any {
-	all := parts[0]
-	for _, p := range parts[1:] {
-		all = eval.TypedExpr{Type: eval.AnyType, Choices: eval.EitherChoice(all, p)}
-	}
-	return all.AllChoices
-}
-
-func anyDash(parts []eval.TypedExpr) bool {
-	return slices.ContainsFunc(parts, eval.TypedExpr.MayBeginWithDash)
 }
 
 // checkCall reports arguments that fn does not take. It returns whether there are none.
@@ -111,7 +70,7 @@ func (c *Compiler) checkCall(e *hclsyntax.FunctionCallExpr, fn *functions.Functi
 		c.Errorf(e.Range(), "Function not available here",
 			"%s depends on the moment of a call, but this value is computed once, when the file is loaded. Use it "+
 				"in a tool.", fn.Name)
-	case fn.LoadOnly && !(eval.TypedExpr{}).DependOn(args...).Known:
+	case fn.LoadOnly && eval.From(args...).Call:
 		c.Errorf(e.Range(), "Known name needed",
 			"%s reads the file when the configuration is loaded, so the name must be known then. To read a file "+
 				"during a call, use a file block.", fn.Name)
@@ -160,17 +119,6 @@ func redactErrors(fn *functions.Function) *functions.Function {
 	return &quiet
 }
 
-// coalesceNull says why the result may be null, which it may be only if every argument may.
-func coalesceNull(args []eval.TypedExpr) (null string) {
-	for _, a := range args {
-		if a.NullReason == "" {
-			return ""
-		}
-		null = a.NullReason
-	}
-	return null
-}
-
 // compileTry compiles try, which gives the first argument that can be computed, and can, which says
 // whether its argument can be computed. What may be null or missing is allowed in both.
 func (c *Compiler) compileTry(e *hclsyntax.FunctionCallExpr, in LexicalEnv) eval.TypedExpr {
@@ -193,9 +141,9 @@ func (c *Compiler) compileTry(e *hclsyntax.FunctionCallExpr, in LexicalEnv) eval
 		args[i] = c.Compile(a, in)
 	}
 	c.Nulls = guarded
-	n := eval.TypedExpr{Type: args[0].Type, NullReason: args[last].NullReason}.DependOn(args...)
+	n := eval.TypedExpr{Type: args[0].Type, Facts: eval.Either(args...)}
+	n.NullReason = args[last].NullReason
 	n.CallerSpecific = false // the fallback is for callers without the value
-	n.Choices, n.Dash = anyChoice(args), anyDash(args)
 	for _, a := range args[1:] {
 		n.Type = eval.UnifyTypes(eval.TypedExpr{Type: n.Type}, a)
 	}
@@ -211,15 +159,15 @@ func (c *Compiler) compileTry(e *hclsyntax.FunctionCallExpr, in LexicalEnv) eval
 		return nil, err
 	}
 	if can {
-		c.requireWhole(args[0].Type, e.Range())
-		n.Type, n.NullReason, n.Choices, n.Dash = eval.BoolType, "", nil, false
-		n.Eval = func(f *eval.Frame) (any, error) {
+		whole := c.requireWhole(args[0], e.Range())
+		n = eval.Computed(eval.BoolType, func(f *eval.Frame) (any, error) {
 			_, err := attempt(f, args[0].Eval)
 			if eval.IsUnknown(err) {
 				return nil, err
 			}
 			return err == nil, nil
-		}
+		}, whole)
+		n.CallerSpecific = false // it reports whether this caller has the value
 	}
 	return c.foldConstant(n, e.Range())
 }
@@ -235,10 +183,13 @@ func attempt(f *eval.Frame, compute eval.Func) (any, error) {
 
 // compilePath compiles under and filename.
 func (c *Compiler) compilePath(e *hclsyntax.FunctionCallExpr, in LexicalEnv) eval.TypedExpr {
-	h := c.compileInterpolation(e, e.Range(), in)
-	c.reads.Call = true
-	return eval.TypedExpr{Type: eval.StringType, Eval: func(f *eval.Frame) (any, error) { return h.Value(f) },
-		PathKind: h.Type.Path}
+	return c.compileDerived(e.Range(), func() eval.TypedExpr {
+		h := c.compileInterpolation(e, e.Range(), in)
+		c.reads.Call = true // it reads the file system
+		n := eval.Computed(eval.StringType, func(f *eval.Frame) (any, error) { return h.Value(f) })
+		n.AsPath = h.Type.Path
+		return n
+	})
 }
 
 // functionsOfLanguage are the functions that are not in the table.

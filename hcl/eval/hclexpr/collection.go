@@ -26,8 +26,9 @@ func (c *Compiler) compileElement(n, key eval.TypedExpr, r hclv2.Range) eval.Typ
 	what := eval.Subject(n)
 	out := eval.Binary(eval.AnyType, n, key, func(f *eval.Frame, v, k any) (any, error) {
 		return eval.ElementAt(f, v, k, what)
-	}).DependOn(n, key)
-	out.Choices, out.Dash, out.Read = eval.ElementChoices(n), n.Dash, n.Read
+	})
+	out.Facts = n.ElementFacts(n.Type.Kind == schema.List && key.Value == 0).By(key)
+	out.Read = n.Read
 	out.Phrase = what + "[" + indexPhrase(key) + "]"
 	switch n.Type.Kind {
 	case schema.List, schema.Set, schema.Map:
@@ -41,9 +42,6 @@ func (c *Compiler) compileElement(n, key eval.TypedExpr, r hclv2.Range) eval.Typ
 		c.Errorf(r, "Not a list", "%s is %s. Only lists, maps and objects have elements.",
 			eval.SubjectCapitalized(n), eval.TypePhrase(n.Type))
 		return eval.Broken()
-	}
-	if n.Type.Kind != schema.List || key.Value != 0 { // a limit leaves the first element
-		out.Type = out.Type.AsCut(n.Type.Cuts...)
 	}
 	return c.foldConstant(out, r)
 }
@@ -72,20 +70,18 @@ func commonMemberType(t *schema.Type) *schema.Type {
 
 func (c *Compiler) compileObject(e *hclsyntax.ObjectConsExpr, in LexicalEnv) eval.TypedExpr {
 	entries := make([]eval.Entry, len(e.Items))
-	parts := make([]eval.TypedExpr, 0, 2*len(e.Items))
 	members := &schema.Type{Kind: schema.Object}
 	t := members
 	for i, item := range e.Items {
 		key := c.compileKey(item.KeyExpr, in)
 		val := c.compileNamed(key, item.ValueExpr, in)
-		parts = append(parts, key, val)
-		entries[i].Value = val.Eval
+		entries[i].Key, entries[i].Value = key, val
 		if c.omitting[e] && !val.CallerSpecific {
 			entries[i].Absent = val.Absent
 		}
 		name, known := key.Value.(string)
 		if !known {
-			entries[i].Key = objectKey(key.Eval)
+			entries[i].NameOf = objectKey(key.Eval)
 			t = &schema.Type{Kind: schema.Map, Elem: eval.AnyType}
 			continue
 		}
@@ -95,12 +91,7 @@ func (c *Compiler) compileObject(e *hclsyntax.ObjectConsExpr, in LexicalEnv) eva
 		entries[i].Name = name
 		members.Members = append(members.Members, &schema.Member{Name: name, Type: val.TypeWithNull()})
 	}
-	if t != members {
-		t.Cuts = eval.HeldCuts(parts...)
-	}
-	object := eval.ObjectOf(t, entries).DependOn(parts...)
-	object.Dash = anyDash(parts)
-	return c.foldConstant(object, e.Range())
+	return c.foldConstant(eval.ObjectOf(t, entries), e.Range())
 }
 
 // OmitAbsent makes the objects that are written in e leave out a member that is one reference to something
@@ -189,7 +180,5 @@ func (c *Compiler) compileTuple(e *hclsyntax.TupleConsExpr, in LexicalEnv) eval.
 			elem = schema.Unify(elem, elems[i].TypeWithNull())
 		}
 	}
-	list := eval.ListOf(elem, elems).DependOn(elems...)
-	list.Dash = anyDash(elems)
-	return c.foldConstant(list, e.Range())
+	return c.foldConstant(eval.ListOf(elem, elems), e.Range())
 }

@@ -4,7 +4,6 @@
 package hclexpr
 
 import (
-	"cmp"
 	"math/big"
 	"path"
 
@@ -16,7 +15,6 @@ import (
 	"hatchel/hcl/eval"
 	"hatchel/hcl/functions"
 	"hatchel/hcl/schema"
-	"hatchel/hcl/template"
 	"hatchel/hcl/value"
 )
 
@@ -86,7 +84,7 @@ func (c *Compiler) warnf(r hclv2.Range, summary, format string, args ...any) {
 // Compile compiles one expression.
 func (c *Compiler) Compile(e hclsyntax.Expression, in LexicalEnv) eval.TypedExpr {
 	n := c.compileInner(e, in)
-	c.recordRead(&n, n.Type, e.Range())
+	c.recordRead(n.Read, n.HeldCuts(), e.Range())
 	n.Read = ""
 	return n
 }
@@ -94,15 +92,15 @@ func (c *Compiler) Compile(e hclsyntax.Expression, in LexicalEnv) eval.TypedExpr
 // CompileCollection compiles an expression of which others read the elements: they record what they read of them.
 func (c *Compiler) CompileCollection(e hclsyntax.Expression, in LexicalEnv) eval.TypedExpr {
 	n := c.compileInner(e, in)
-	c.recordRead(&n, n.Type.CutAlone(), e.Range())
+	c.recordRead(n.Read, n.Cuts, e.Range())
 	return n
 }
 
-// recordRead records that a value of type t is read by the traversal n; nothing if n is none.
-func (c *Compiler) recordRead(n *eval.TypedExpr, t *schema.Type, at hclv2.Range) {
-	if n.Read != "" {
-		c.reads.Cuts = append(c.reads.Cuts, t.HeldCuts()...)
-		c.deps.ReadCut(c.Scope, t, false, diag.RangeOf(at))
+// recordRead records that what limits may have cut is read by a traversal; path is empty for none.
+func (c *Compiler) recordRead(path string, cuts []*eval.Cut, at hclv2.Range) {
+	if path != "" {
+		c.reads = c.reads.Union(eval.ReadSet{Cuts: cuts})
+		c.deps.ReadCut(c.Scope, cuts, false, diag.RangeOf(at))
 	}
 }
 
@@ -196,36 +194,16 @@ func LiteralValue(v cty.Value) any {
 func (c *Compiler) compileConditional(e *hclsyntax.ConditionalExpr, in LexicalEnv) eval.TypedExpr {
 	cond, yes, no := c.compileCondition(e.Condition, in)
 	a, b := c.Compile(e.TrueResult, yes), c.Compile(e.FalseResult, no)
-	n := eval.Conditional(eval.UnifyTypes(a, b), cond, a, b).DependOn(a, b, cond)
-	if n.Known {
+	n := eval.Conditional(eval.UnifyTypes(a, b), cond, a, b)
+	if !n.Call {
 		chosen := b
 		if cond.Value == true {
 			chosen = a
 		}
-		chosen.Sensitive, chosen.Path = n.Sensitive, ""
-		chosen.Supplied = n.Supplied
+		chosen.Marks, chosen.Path = n.Marks, ""
 		return chosen
 	}
-	n.NullReason = cmp.Or(a.NullReason, b.NullReason)
-	n.Choices, n.Dash = eval.EitherChoice(a, b), a.MayBeginWithDash() || b.MayBeginWithDash()
-	n.PathKind = eitherPath(a, b)
 	return n
-}
-
-// eitherPath returns the kind of a path that is one of two.
-func eitherPath(a, b eval.TypedExpr) template.PathKind {
-	first, second := templateTypeOf(a), templateTypeOf(b)
-	switch {
-	case a.IsNull():
-		return b.PathKind
-	case b.IsNull() || a.PathKind == b.PathKind:
-		return a.PathKind
-	case a.PathKind == template.PathUnsafe || b.PathKind == template.PathUnsafe:
-		return template.PathUnsafe
-	case first.SafeInPath() && second.SafeInPath():
-		return template.PathSafe
-	}
-	return template.PathUnknown
 }
 
 // compileCondition compiles a condition. It returns what is known where it is true, and where it is
@@ -239,8 +217,7 @@ func (c *Compiler) compileCondition(e hclsyntax.Expression, in LexicalEnv) (cond
 
 // compileBool compiles an expression that must be true or false.
 func (c *Compiler) compileBool(e hclsyntax.Expression, in LexicalEnv) eval.TypedExpr {
-	n := c.Compile(e, in)
-	c.requireWhole(n.Type, e.Range())
+	n := c.requireWhole(c.Compile(e, in), e.Range())
 	switch {
 	case n.Type.Kind != schema.Bool && n.Type.Kind != schema.Any:
 		c.Errorf(e.Range(), "Condition needed",
@@ -257,7 +234,7 @@ const maxConstantSize = 16 << 20 // bytes of a value that is known at load, as J
 
 // foldConstant computes an expression that is known at load, and places its error.
 func (c *Compiler) foldConstant(n eval.TypedExpr, r hclv2.Range) eval.TypedExpr {
-	if !n.Known {
+	if n.Call {
 		return n
 	}
 	v, err := n.Eval(&eval.Frame{Functions: c.functions(r)})
@@ -273,7 +250,7 @@ func (c *Compiler) foldConstant(n eval.TypedExpr, r hclv2.Range) eval.TypedExpr 
 		return eval.Broken()
 	}
 	folded := eval.Constant(v)
-	folded.Sensitive, folded.Supplied, folded.Path, folded.Phrase = n.Sensitive, n.Supplied, n.Path, n.Phrase
+	folded.Marks, folded.Path, folded.Phrase = n.Marks, n.Path, n.Phrase
 	folded.WhenTrue, folded.WhenFalse = n.WhenTrue, n.WhenFalse
 	if n.Type.Kind != schema.Any && v != nil {
 		folded.Type = n.Type

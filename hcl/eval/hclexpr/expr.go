@@ -27,7 +27,7 @@ func (e *Expr) Eval(f *eval.Frame) (any, error) { return e.Typed.Eval(f) }
 func (e *Expr) Constant() bool { return e.Typed.Known }
 
 // CallerText reports whether a caller controls a text in the value.
-func (e *Expr) CallerText() bool { return shelltext.CallerControlled(templateTypeOf(e.Typed)) }
+func (e *Expr) CallerText() bool { return shelltext.CallerControlled(e.Typed.TemplateType()) }
 
 // Type is the type of the value.
 func (e *Expr) Type() *schema.Type {
@@ -64,7 +64,7 @@ func (t *StringExpr) Known() (string, bool) {
 }
 
 // StaysInFolder reports whether no caller's value in the string can make it a path to another folder.
-func (t *StringExpr) StaysInFolder() bool { return templateTypeOf(t.node).SafeInPath() }
+func (t *StringExpr) StaysInFolder() bool { return t.node.TemplateType().SafeInPath() }
 
 // TextTemplate is a text for a person or a model. In it null is written as null, an object as its
 // JSON, and a missing member as null: computing it must not fail a call that has already had an

@@ -183,9 +183,7 @@ func (c *Compiler) CompileProgram(e hclsyntax.Expression, known *eval.NonNull, n
 	}
 	out.program, out.place = p, text.Place
 	c.deps.RecordProgram(out.Range.Start.Byte, p.Form)
-	for _, t := range p.Whole {
-		c.deps.RequireWhole(t, out.Range)
-	}
+	c.deps.RequireWhole(p.Whole, out.Range)
 	c.recordReads(out, want == exprlang.WantBool)
 	return out
 }
@@ -220,9 +218,7 @@ func (c *Compiler) programText(e hclsyntax.Expression) (text *template.Text, ok 
 
 // recordReads records what the program reads, which is a test if it must give true or false.
 func (c *Compiler) recordReads(p *Program, test bool) {
-	for _, t := range p.program.CutReads {
-		c.deps.ReadCut(c.Scope, t, test, p.Range)
-	}
+	c.deps.ReadCut(c.Scope, p.program.CutReads, test, p.Range)
 	for _, read := range p.program.Reads {
 		path := eval.SplitPath(read)
 		name := path[0]

@@ -147,7 +147,7 @@ func (e *KeyValues) NameAsValue() (name string, ok bool) {
 func (e *KeyValues) CommandInputs(src []byte) map[string]shelltext.InputValue {
 	out := map[string]shelltext.InputValue{}
 	add := func(name string, v eval.TypedExpr, r diag.Range) {
-		out[name] = shelltext.InputValue{Source: string(src[r.Start.Byte:r.End.Byte]), Type: templateTypeOf(v)}
+		out[name] = shelltext.InputValue{Source: string(src[r.Start.Byte:r.End.Byte]), Type: v.TemplateType()}
 	}
 	for _, w := range e.pairs {
 		name, _ := w.key.Value.(string)
@@ -155,7 +155,7 @@ func (e *KeyValues) CommandInputs(src []byte) map[string]shelltext.InputValue {
 	}
 	if e.mapExpr.Eval != nil && !e.mapExpr.Known {
 		for _, m := range e.mapExpr.Type.Members {
-			add(m.Name, eval.TypedExpr{Type: m.Type}, e.Range)
+			add(m.Name, eval.TypedExpr{Type: m.Type, Facts: e.mapExpr.MemberFacts(m.Name)}, e.Range)
 		}
 	}
 	return out
@@ -164,9 +164,12 @@ func (e *KeyValues) CommandInputs(src []byte) map[string]shelltext.InputValue {
 // LoosePaths returns the places of values that are paths which a caller's value can make leave their folder.
 func (e *KeyValues) LoosePaths() (places []diag.Range) {
 	for _, w := range e.pairs {
-		if w.value.PathKind == template.PathUnsafe {
+		if w.value.AsPath == template.PathUnsafe {
 			places = append(places, w.rng)
 		}
+	}
+	if e.mapExpr.AsPath == template.PathUnsafe {
+		places = append(places, e.Range)
 	}
 	return places
 }

@@ -52,45 +52,47 @@ func (c *Compiler) loopVariable(v *loopVar, in LexicalEnv) eval.TypedExpr {
 	return n
 }
 
-// bindLoopVar declares a variable of a loop over something. Its values are of type t. Phrase is
-// what a sentence calls it if it has no name.
-func (c *Compiler) bindLoopVar(name, phrase string, t *schema.Type, over eval.TypedExpr,
-	in LexicalEnv) (LexicalEnv, int) {
+// bindLoopVar declares a variable of a loop over something, whose values are as of. Phrase is what a sentence calls it
+// if it has no name.
+func (c *Compiler) bindLoopVar(name, phrase string, of, over eval.TypedExpr, in LexicalEnv) (LexicalEnv, int) {
 	slot := c.slots
 	c.slots++
-	read := eval.TypedExpr{Type: t, Path: name, Phrase: phrase, Sensitive: over.Sensitive, Read: over.Read,
-		NullReason: eval.NullableReason(cmp.Or(name, phrase), t),
-		Eval:       func(f *eval.Frame) (any, error) { return f.Vars[slot], nil }}
+	read := eval.TypedExpr{Type: of.Type, Facts: eval.Same(of), Path: name, Phrase: phrase, Read: over.Read,
+		Eval: func(f *eval.Frame) (any, error) { return f.Vars[slot], nil }}
+	read.NullReason = eval.NullableReason(cmp.Or(name, phrase), of.Type)
+	read.Call = true // each round has its own value
 	in.NonNull, in.vars = in.NonNull.Shadow(name), &loopVar{name, slot, in.loops, read, in.vars}
 	return in, slot
 }
 
-// ElementTypes returns the types of keys and elements in a loop over n, and reports what is no
+// Elements returns the type of the keys, and what is known of the elements, in a loop over n. It reports what is no
 // collection.
-func (c *Compiler) ElementTypes(n eval.TypedExpr, r hclv2.Range) (key, elem *schema.Type) {
+func (c *Compiler) Elements(n eval.TypedExpr, r hclv2.Range) (key *schema.Type, elem eval.TypedExpr) {
 	c.checkNotNull(n, r)
+	elem = eval.TypedExpr{Type: eval.ElemType(n.Type), Facts: n.ElementFacts(true)} // the loop reads which there are
 	switch n.Type.Kind {
 	case schema.List, schema.Set:
-		return eval.IntegerType, eval.ElemType(n.Type)
+		return eval.IntegerType, elem
 	case schema.Map:
-		return eval.StringType, eval.ElemType(n.Type)
+		return eval.StringType, elem
 	case schema.Object:
-		return eval.StringType, commonMemberType(n.Type)
+		elem.Type = commonMemberType(n.Type)
+		return eval.StringType, elem
 	case schema.Any:
-		return eval.AnyType, eval.ElemType(n.Type)
+		return eval.AnyType, elem
 	}
 	c.Errorf(r, "Not a list", "A loop needs a list or a map, but %s is %s.", eval.Subject(n),
 		eval.TypePhrase(n.Type))
-	return eval.AnyType, eval.AnyType
+	elem.Type = eval.AnyType
+	return eval.AnyType, elem
 }
 
 // compileDerived computes what is known of an expression from what its parts read.
 func (c *Compiler) compileDerived(r hclv2.Range, compile func() eval.TypedExpr) eval.TypedExpr {
 	var n eval.TypedExpr
 	read := c.trackReads(func() { n = compile() })
-	n.Sensitive, n.CallerSpecific, n.Known = read.Sensitive, read.Caller, read.Known()
-	n.Supplied = read.Supplied
-	n.Type = n.Type.AsCut(read.Cuts...)
+	n.Marks, n.Call = read.Marks, read.Call || read.Loop > 0
+	n.AddCuts(read.Cuts)
 	return c.foldConstant(n, r)
 }
 
@@ -122,25 +124,27 @@ func (c *Compiler) compileFor(e *hclsyntax.ForExpr, in LexicalEnv) eval.TypedExp
 	loop.val = chargeForText(val.Eval)
 	switch elem := val.TypeWithNull(); {
 	case e.KeyExpr == nil:
-		return eval.TypedExpr{Type: schema.ListOf(elem), Eval: loop.list, Dash: val.MayBeginWithDash(),
-			PathKind: val.PathKind}
+		return eval.TypedExpr{Type: schema.ListOf(elem), Facts: eval.EachOf(val), Eval: loop.list}
 	case e.Group:
-		return eval.TypedExpr{Type: &schema.Type{Kind: schema.Map, Elem: schema.ListOf(elem)}, Eval: loop.object}
+		group := eval.TypedExpr{Type: schema.ListOf(elem), Facts: eval.EachOf(val)}
+		return eval.TypedExpr{Type: &schema.Type{Kind: schema.Map, Elem: group.Type}, Facts: eval.EachOf(group),
+			Eval: loop.object}
 	default:
-		return eval.TypedExpr{Type: &schema.Type{Kind: schema.Map, Elem: elem}, Eval: loop.object}
+		return eval.TypedExpr{Type: &schema.Type{Kind: schema.Map, Elem: elem}, Facts: eval.EachOf(val),
+			Eval: loop.object}
 	}
 }
 
 // compileForHead compiles the collection of a loop, and declares its variables for the body.
 func (c *Compiler) compileForHead(e *hclsyntax.ForExpr, in LexicalEnv) (*forLoop, LexicalEnv) {
 	coll := c.CompileCollection(e.CollExpr, in)
-	keyType, elemType := c.ElementTypes(coll, e.CollExpr.Range())
+	keyType, elem := c.Elements(coll, e.CollExpr.Range())
 	loop := &forLoop{coll: coll.Eval, keySlot: -1, group: e.Group, what: eval.Subject(coll),
 		notEmpty: coll.Type.MinItems != nil && *coll.Type.MinItems > 0}
 	if e.KeyVar != "" {
-		in, loop.keySlot = c.bindLoopVar(e.KeyVar, "", keyType, coll, in)
+		in, loop.keySlot = c.bindLoopVar(e.KeyVar, "", eval.Computed(keyType, nil, coll), coll, in)
 	}
-	in, loop.valSlot = c.bindLoopVar(e.ValVar, "", elemType, coll, in)
+	in, loop.valSlot = c.bindLoopVar(e.ValVar, "", elem, coll, in)
 	return loop, in
 }
 
@@ -246,15 +250,13 @@ func (l *forLoop) object(f *eval.Frame) (any, error) {
 // any other value as a list of one.
 func (c *Compiler) compileSplat(e *hclsyntax.SplatExpr, in LexicalEnv) eval.TypedExpr {
 	src := c.CompileCollection(e.Source, in)
-	elem := src.Type
+	elem := src
 	switch src.Type.Kind {
-	case schema.List, schema.Set:
-		elem = eval.ElemType(src.Type)
-	case schema.Any:
-		elem = eval.ElemType(src.Type)
+	case schema.List, schema.Set, schema.Any:
+		elem = eval.TypedExpr{Type: eval.ElemType(src.Type), Facts: src.ElementFacts(true)}
 	}
 	if src.NullReason != "" {
-		elem = elem.NotNull()
+		elem.Type = elem.Type.NotNull()
 	}
 	body, slot := c.bindLoopVar("", eval.Subject(src)+"[*]", elem, src, in)
 	val := c.Compile(e.Each, body)
@@ -269,5 +271,5 @@ func (c *Compiler) compileSplat(e *hclsyntax.SplatExpr, in LexicalEnv) eval.Type
 		return []any{v}, nil
 	}
 	loop := &forLoop{coll: coll, val: chargeForText(val.Eval), keySlot: -1, valSlot: slot}
-	return eval.TypedExpr{Type: schema.ListOf(val.TypeWithNull()), Eval: loop.list}
+	return eval.TypedExpr{Type: schema.ListOf(val.TypeWithNull()), Facts: eval.EachOf(val), Eval: loop.list}
 }

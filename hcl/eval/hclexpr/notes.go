@@ -5,6 +5,7 @@ import (
 
 	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
+	"hatchel/hcl/functions"
 	"hatchel/hcl/template"
 )
 
@@ -33,8 +34,8 @@ func noteText(c *Compiler, nodes []template.Node) {
 }
 
 // noteMembers takes down the members that pick and the like name in quotes.
-func noteMembers(c *Compiler, e *hclsyntax.FunctionCallExpr, args []eval.TypedExpr) {
-	if c.Notes == nil || len(args) < 2 || !namesMembers[e.Name] {
+func noteMembers(c *Compiler, e *hclsyntax.FunctionCallExpr, fn *functions.Function, args []eval.TypedExpr) {
+	if c.Notes == nil || len(args) < 2 || !fn.NamesMembers {
 		return
 	}
 	r, _ := c.Scope.Find(args[0].Path)
@@ -49,6 +50,3 @@ func noteMembers(c *Compiler, e *hclsyntax.FunctionCallExpr, args []eval.TypedEx
 		}
 	}
 }
-
-// namesMembers are the functions whose arguments after the first are names of its members.
-var namesMembers = template.WordSet("pick omit lookup")

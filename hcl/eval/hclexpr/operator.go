@@ -33,19 +33,17 @@ func (c *Compiler) compileLogical(e *hclsyntax.BinaryOpExpr, in LexicalEnv) eval
 		open = no
 	}
 	b := c.compileBool(e.RHS, open)
-	return c.foldConstant(eval.Logical(a, b, and).DependOn(a, b), e.Range())
+	return c.foldConstant(eval.Logical(a, b, and), e.Range())
 }
 
 func (c *Compiler) compileEquality(e *hclsyntax.BinaryOpExpr, in LexicalEnv) eval.TypedExpr {
-	a, b := c.Compile(e.LHS, in), c.Compile(e.RHS, in)
-	c.requireWhole(a.Type, e.Range())
-	c.requireWhole(b.Type, e.Range())
+	a, b := c.requireWhole(c.Compile(e.LHS, in), e.Range()), c.requireWhole(c.Compile(e.RHS, in), e.Range())
 	if a.Type.Kind != schema.Any && b.Type.Kind != schema.Any && !eval.CanBe(a.Type, b.Type.Kind) &&
 		!a.IsNull() && !b.IsNull() {
 		c.warnf(e.Range(), "Comparison never true", "%s is %s and %s is %s. They are never equal.",
 			eval.SubjectCapitalized(a), eval.TypePhrase(a.Type), eval.Subject(b), eval.TypePhrase(b.Type))
 	}
-	return c.foldConstant(eval.Equality(a, b, e.Op == hclsyntax.OpNotEqual, equal).DependOn(a, b), e.Range())
+	return c.foldConstant(eval.Equality(a, b, e.Op == hclsyntax.OpNotEqual, equal), e.Range())
 }
 
 func equal(f *eval.Frame, a, b any) (bool, error) { return value.EqualSteps(a, b, f.Budget().Step) }
@@ -59,13 +57,12 @@ func (c *Compiler) compileArithmetic(e *hclsyntax.BinaryOpExpr, in LexicalEnv) e
 	if eval.Ordering(op) == nil {
 		t = eval.ArithmeticType(op, a.Type, b.Type)
 	}
-	return c.foldConstant(eval.Binary(t, a, b, compute(op)).DependOn(a, b), e.Range())
+	return c.foldConstant(eval.Binary(t, a, b, compute(op)), e.Range())
 }
 
 // compileNumber compiles an operand that must be a number.
 func (c *Compiler) compileNumber(e hclsyntax.Expression, op string, in LexicalEnv) eval.TypedExpr {
-	n := c.Compile(e, in)
-	c.requireWhole(n.Type, e.Range())
+	n := c.requireWhole(c.Compile(e, in), e.Range())
 	switch n.Type.Kind {
 	case schema.Number, schema.Integer, schema.Any:
 		if n.NullReason != "" {
@@ -105,8 +102,8 @@ func compute(op string) func(f *eval.Frame, a, b any) (any, error) {
 func (c *Compiler) compileUnary(e *hclsyntax.UnaryOpExpr, in LexicalEnv) eval.TypedExpr {
 	if e.Op == hclsyntax.OpLogicalNot {
 		a := c.compileBool(e.Val, in)
-		return c.foldConstant(eval.Not(a).DependOn(a), e.Range())
+		return c.foldConstant(eval.Not(a), e.Range())
 	}
 	a := c.compileNumber(e.Val, "-", in)
-	return c.foldConstant(eval.Binary(a.Type, eval.Constant(0), a, compute("-")).DependOn(a), e.Range())
+	return c.foldConstant(eval.Binary(a.Type, eval.Constant(0), a, compute("-")), e.Range())
 }

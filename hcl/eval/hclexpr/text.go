@@ -2,7 +2,6 @@ package hclexpr
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
@@ -22,75 +21,23 @@ func (c *Compiler) compileTemplate(e *hclsyntax.TemplateExpr, in LexicalEnv) eva
 		c.warnEmbedded(c.Name, t.Nodes)
 		noteText(c, t.Nodes)
 		w := textWriter{nodes: t.Nodes, nulls: c.Nulls}
-		n := eval.TypedExpr{Type: eval.StringType, Eval: w.text, Dash: beginsWithDash(t.Nodes)}
-		n.PathKind, _ = template.PathOf(t.Nodes)
-		if len(t.Choices) > 0 {
-			n.Eval = func(f *eval.Frame) (any, error) { return w.deciding().text(f) }
-		}
+		n := eval.Computed(eval.StringType, w.text)
+		n.Dash = template.BeginsWithDash(t.Nodes)
+		n.AsPath, _ = template.PathOf(t.Nodes)
 		n.Choices = func() (all []any) {
-			choices, complete := template.Choices{}, true
-			choices.Each(t.Choices, func() {
-				texts := textChoices(t.Nodes, choices)
-				complete = complete && texts != nil
-				for _, text := range texts {
-					all = append(all, text)
-				}
-			})
-			if !complete {
-				return nil
+			for _, text := range t.Texts() {
+				all = append(all, text)
 			}
 			return all
+		}
+		if len(t.Choices) > 0 {
+			n.Eval = func(f *eval.Frame) (any, error) { return w.deciding().text(f) }
 		}
 		if c.Nulls == eval.PropagateNull {
 			n.NullReason = nullableInterpolation(t.Nodes)
 		}
 		return n
 	})
-}
-
-// textChoices returns every text of a template with these choices, or nil if the author did not write
-// all of them.
-func textChoices(nodes []template.Node, choices template.Choices) []string {
-	all := []string{""}
-	for _, x := range nodes {
-		var parts []string
-		switch x := x.(type) {
-		case *template.Text:
-			parts = []string{x.Value}
-		case *template.Interpolation:
-			parts = x.Type.Texts()
-		case *template.If:
-			for _, branch := range choices.Branches(x) {
-				texts := textChoices(branch, choices)
-				if texts == nil {
-					return nil
-				}
-				parts = append(parts, texts...)
-			}
-		}
-		if all = eval.GluedChoices(all, parts); len(all) == 0 {
-			return nil
-		}
-	}
-	return all
-}
-
-// beginsWithDash reports whether the author wrote a dash at the beginning of a template.
-func beginsWithDash(nodes []template.Node) bool {
-	if len(nodes) == 0 {
-		return false
-	}
-	switch x := nodes[0].(type) {
-	case *template.Text:
-		return strings.HasPrefix(x.Value, "-")
-	case *template.Interpolation:
-		return x.Type.Dash
-	case *template.If:
-		return beginsWithDash(x.Then) || beginsWithDash(x.Else)
-	case *template.For:
-		return beginsWithDash(x.Body)
-	}
-	return false
 }
 
 // checkTextParts reports values that cannot be a part of a text.

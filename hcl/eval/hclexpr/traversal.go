@@ -91,9 +91,11 @@ func Traversal(e hclsyntax.Expression) hclv2.Traversal {
 	return nil
 }
 
-// requireWhole records that a value is used as all there is.
-func (c *Compiler) requireWhole(t *schema.Type, at hclv2.Range) {
-	c.deps.RequireWhole(t, diag.RangeOf(at))
+// requireWhole records that a value is used as all there is, and returns it as one that no limit cuts.
+func (c *Compiler) requireWhole(n eval.TypedExpr, at hclv2.Range) eval.TypedExpr {
+	c.deps.RequireWhole(n.HeldCuts(), diag.RangeOf(at))
+	n.Facts = n.Whole()
+	return n
 }
 
 // markUse records that a member is read.
@@ -139,11 +141,9 @@ func (c *Compiler) compileMember(m *eval.Member, path string, r hclv2.Range, in 
 			"%s is secret, but the caller, a log or another process can read this value. Secrets are allowed in "+
 				"auth blocks, headers, query, env and connection settings.", path)
 	}
-	n := eval.TypedExpr{Type: m.Type, NullReason: m.NullReason, Known: m.Known, Value: m.Value,
-		Sensitive: m.Sensitive, Path: path, Eval: m.Resolve, CallerSpecific: m.CallerSpecific,
-		Absent: m.Absent, Choices: m.Choices, Dash: m.Dash, PathKind: m.PathKind, Read: path, Supplied: m.Supplied}
-	c.reads = c.reads.Union(eval.ReadSet{Call: !m.Known, Sensitive: m.Sensitive, Supplied: m.Supplied,
-		Caller: n.CallerSpecific})
+	n := m.Typed()
+	n.Path, n.Read, n.Call = path, path, !m.Known
+	c.reads = c.reads.Union(eval.ReadSet{Marks: n.Marks})
 	if in.NonNull.Has(path) {
 		n.NullReason = ""
 	}
@@ -156,22 +156,16 @@ func (c *Compiler) compileRoot(r *eval.Root, name string, at hclv2.Range) eval.T
 			diag.ListAre(diag.SortedNames(r.Members)))
 		return eval.Broken()
 	}
-	sensitive, supplied, known := false, false, r.Members != nil
 	for _, m := range r.Members {
 		c.markUse(m)
-		sensitive, supplied = sensitive || m.Sensitive, supplied || m.Supplied
-		known = known && m.Known
 	}
-	if sensitive && c.Scope.Secrets == eval.RejectSecrets {
+	n := eval.TypedExpr{Type: r.Type, Facts: r.WholeFacts(false), Eval: r.Value, Path: name, Read: name}
+	n.Call = n.Call || r.Members == nil
+	if n.Sensitive && c.Scope.Secrets == eval.RejectSecrets {
 		c.Errorf(at, "Secret would be visible",
 			"%s holds secrets, but the caller, a log or another process can read this value.", name)
 	}
-	n := eval.TypedExpr{Type: r.Type, Eval: r.Value, Path: name, Read: name, Sensitive: sensitive,
-		Supplied: supplied, CallerSpecific: name == "caller"}
-	c.reads = c.reads.Union(eval.ReadSet{
-		Call: !known, Sensitive: sensitive, Supplied: supplied, Caller: n.CallerSpecific,
-	})
-	n.Known = known
+	c.reads = c.reads.Union(eval.ReadSet{Marks: n.Marks})
 	return c.foldConstant(n, at)
 }
 
@@ -226,10 +220,7 @@ func (c *Compiler) compileAttribute(n eval.TypedExpr, name string, r hclv2.Range
 		p.Found(eval.Place{Type: n.Type})
 	}
 	c.checkNotNull(n, r)
-	out := eval.TypedExpr{
-		Sensitive: n.Sensitive, Supplied: n.Supplied, CallerSpecific: n.CallerSpecific, Type: eval.AnyType,
-		Known: n.Known, Choices: eval.MemberChoices(n, name), Read: n.Read,
-	}
+	out := eval.TypedExpr{Type: eval.AnyType, Facts: n.MemberFacts(name), Read: n.Read}
 	if n.Path != "" {
 		out.Path = eval.MemberPath(n.Path, name)
 	} else if n.Phrase != "" {
@@ -259,7 +250,7 @@ func (c *Compiler) compileAttribute(n eval.TypedExpr, name string, r hclv2.Range
 			out.Absent = func(f *eval.Frame) bool { return !m.Type.Nullable || !hasMember(f, inner, name) }
 		}
 		if n.Type.Kind == schema.File && name == "path" {
-			out.PathKind = template.PathSafe // the server chooses it
+			out.AsPath = template.PathSafe // the server chooses it
 		}
 		if n.Type.Kind == schema.File && name == "url" && !c.env.FileURLs {
 			c.Errorf(r, "Address not known", `%s needs the public URL of this server. Write files { base_url = `+
@@ -283,7 +274,6 @@ func (c *Compiler) compileAttribute(n eval.TypedExpr, name string, r hclv2.Range
 			eval.TypePhrase(n.Type))
 		return eval.Broken()
 	}
-	out.Type = out.Type.AsCut(n.Type.Cuts...)
 	if in.NonNull.Has(out.Path) {
 		out.NullReason = ""
 	}

@@ -284,7 +284,7 @@ func asTemplateValue(n eval.TypedExpr) template.Value {
 
 // templateType is what the compilers of templates may know of a value.
 func (c *Compiler) templateType(e hclsyntax.Expression, n eval.TypedExpr, in LexicalEnv) template.Type {
-	t := templateTypeOf(n)
+	t := n.TemplateType()
 	if loop, ok := e.(*hclsyntax.ForExpr); ok && t.Elem != nil && t.Elem.Elem != nil {
 		if row, ok := loop.ValExpr.(*hclsyntax.TupleConsExpr); ok {
 			elem := *t.Elem
@@ -299,47 +299,6 @@ func (c *Compiler) templateType(e hclsyntax.Expression, n eval.TypedExpr, in Lex
 		}
 	}
 	return t
-}
-
-// templateTypeOf returns what is known of a value without its source.
-func templateTypeOf(n eval.TypedExpr) template.Type {
-	t := n.Type.TemplateType()
-	t.Nullable = n.NullReason != ""
-	t.Known, t.Constant, t.Path = n.Known, n.Value, n.PathKind
-	if n.Known || t.Kind == template.Enum {
-		return t
-	}
-	t.Dash = n.MayBeginWithDash()
-	if values, ok := textsOf(n.AllChoices()); ok {
-		return template.Type{Kind: template.Enum, Values: values, Nullable: t.Nullable, Dash: t.Dash}
-	}
-	var elements []any
-	for _, v := range n.AllChoices() {
-		list, isList := v.([]any)
-		if !isList && v != nil {
-			return t
-		}
-		elements = append(elements, list...)
-	}
-	if values, ok := textsOf(elements); ok {
-		t.Kind, t.Elem = template.List, &template.Type{Kind: template.Enum, Values: values}
-	}
-	return t
-}
-
-// textsOf returns the texts in a list of texts and nulls. It reports false if there are none, or
-// other values.
-func textsOf(values []any) (texts []string, ok bool) {
-	for _, v := range values {
-		text, isText := v.(string)
-		if !isText && v != nil {
-			return nil, false
-		}
-		if isText && !slices.Contains(texts, text) {
-			texts = append(texts, text)
-		}
-	}
-	return texts, texts != nil
 }
 
 // interpolationRange extends the range of an expression to the ${ } around it.

@@ -1,0 +1,252 @@
+package eval
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"hatchel/hcl/functions"
+	"hatchel/hcl/template"
+)
+
+// Facts are what is known at load of a value, besides its type. Operators of both languages carry them: [Same] for a
+// value that is another one, [Either] for one that is one of several, [From] for one that is computed from others. A
+// list or an object that is written out, and each part that is taken of it, keep the facts of the parts apart. A new
+// fact is one field with its rule in each of them; TestEveryFactHasItsRules checks that.
+type Facts struct {
+	Marks
+
+	// Of the value alone; what is computed from it has others.
+	NullReason string            // why the value may be null here; empty when it is not
+	Known      bool              // the value was computed at load: it is Value
+	Value      any               // when Known
+	Choices    func() []any      // see AllChoices; nil if the type says all
+	Absent     func(*Frame) bool // of a null value: whether it stands for something optional that is absent; may be nil
+
+	// Of the texts and lists in the value. Members and Elem have those of its parts, if these are known apart.
+	Dash    bool // it is not AllChoices, and begins with a dash of the author in some calls
+	AsPath  template.PathKind
+	Cuts    []*Cut // the limits that may have cut the value itself
+	Members map[string]Facts
+	Elem    *Facts // of the elements, and of the members that are not in Members
+}
+
+// Marks are the facts that everything has which depends on the value.
+type Marks struct {
+	Call           bool // it depends on the call, or on an invalid part, so that it is not known at load
+	Sensitive      bool // it holds a secret
+	Supplied       bool // it holds the value of a variable that the operator gave, so that it is no literal
+	CallerSpecific bool // it depends on the caller's identity
+}
+
+// Union returns the marks of what depends on both.
+func (m Marks) Union(o Marks) Marks {
+	return Marks{
+		m.Call || o.Call, m.Sensitive || o.Sensitive, m.Supplied || o.Supplied, m.CallerSpecific || o.CallerSpecific,
+	}
+}
+
+// Same returns the facts of a value that is another one, under another name.
+func Same(e TypedExpr) Facts { return e.Facts }
+
+// Either returns the facts of a value that is one of several.
+func Either(parts ...TypedExpr) Facts {
+	one := parts[0]
+	for _, p := range parts[1:] {
+		a, b := one, p
+		f := joinContents(a.contents(), b.contents())
+		f.Marks = a.Marks.Union(b.Marks)
+		f.NullReason = cmp.Or(a.NullReason, b.NullReason)
+		f.Choices = eitherChoice(a, b)
+		one = TypedExpr{Type: AnyType, Facts: f}
+	}
+	return one.Facts
+}
+
+// From returns the facts of a value that is computed from others: it depends on them, and may hold what they hold.
+func From(parts ...TypedExpr) Facts {
+	var f Facts
+	for _, p := range parts {
+		f.Marks = f.Marks.Union(p.Marks)
+		f.Dash = f.Dash || p.MayBeginWithDash()
+		if p.AsPath == template.PathUnsafe {
+			f.AsPath = p.AsPath
+		}
+		f.Cuts = append(f.Cuts, p.HeldCuts()...)
+	}
+	return f
+}
+
+// By returns the facts of a value that others choose or order.
+func (f Facts) By(parts ...TypedExpr) Facts {
+	for _, p := range parts {
+		f.Marks = f.Marks.Union(p.Marks)
+	}
+	return f
+}
+
+// fromList returns the facts of a list of elements.
+func fromList(elems []TypedExpr) Facts {
+	f := From(elems...)
+	f.AsPath, f.Cuts = template.PathUnknown, nil
+	for i, e := range elems {
+		elem := e.contents()
+		if i > 0 {
+			elem = joinContents(*f.Elem, elem)
+		}
+		f.Elem, f.AsPath = &elem, elem.AsPath
+	}
+	return f
+}
+
+// fromMembers returns the facts of an object: those of its members by name, or of any member for an empty name.
+func fromMembers(names []string, values []TypedExpr) Facts {
+	f := From(values...)
+	f.Cuts, f.Members = nil, make(map[string]Facts, len(values))
+	for i, e := range values {
+		if names[i] != "" {
+			f.Members[names[i]] = e.contents()
+			continue
+		}
+		elem := e.contents()
+		if f.Elem != nil {
+			elem = joinContents(*f.Elem, elem)
+		}
+		f.Elem = &elem
+	}
+	return f
+}
+
+// MemberFacts returns the facts of a member of a value.
+func (e TypedExpr) MemberFacts(name string) Facts {
+	f, apart := e.Members[name]
+	switch {
+	case e.Elem != nil && apart:
+		f = joinContents(f, *e.Elem)
+	case e.Elem != nil:
+		f = *e.Elem
+	case e.Members == nil:
+		f = Facts{Dash: e.Dash, AsPath: e.AsPath}
+	}
+	f.Cuts = addCuts(f.Cuts, e.Cuts)
+	f.Marks, f.Choices = e.Marks, memberChoices(e, name)
+	return f
+}
+
+// ElementFacts returns the facts of an element of a value. Which element it is depends on what has cut the value unless
+// first is set: a limit leaves the first element of a list.
+func (e TypedExpr) ElementFacts(first bool) Facts {
+	f := Facts{Dash: e.Dash, AsPath: e.AsPath}
+	if e.Elem != nil {
+		f = *e.Elem
+	}
+	for i, name := range slices.Sorted(maps.Keys(e.Members)) {
+		if i == 0 && e.Elem == nil {
+			f = e.Members[name]
+		} else {
+			f = joinContents(f, e.Members[name])
+		}
+	}
+	if !first {
+		f.Cuts = addCuts(f.Cuts, e.Cuts)
+	}
+	f.Marks, f.Choices = e.Marks, elementChoices(e)
+	return f
+}
+
+// contents returns what is known of the texts and lists in a value.
+func (e TypedExpr) contents() Facts {
+	return Facts{Dash: e.MayBeginWithDash(), AsPath: e.asPath(), Cuts: e.Cuts, Members: e.Members, Elem: e.Elem}
+}
+
+// asPath returns what is known of the value as a path. Null is no path.
+func (e TypedExpr) asPath() template.PathKind {
+	switch {
+	case e.IsNull():
+		return template.PathUnder
+	case e.AsPath == template.PathUnknown && e.TemplateType().SafeInPath():
+		return template.PathSafe
+	}
+	return e.AsPath
+}
+
+// joinContents returns what is known of the texts and lists in one of two values.
+func joinContents(a, b Facts) Facts {
+	f := Facts{Dash: a.Dash || b.Dash, AsPath: min(a.AsPath, b.AsPath), Cuts: addCuts(a.Cuts, b.Cuts), Elem: a.Elem}
+	if a.AsPath == template.PathUnsafe || b.AsPath == template.PathUnsafe {
+		f.AsPath = template.PathUnsafe
+	}
+	switch {
+	case a.Elem == nil:
+		f.Elem = b.Elem
+	case b.Elem != nil:
+		elem := joinContents(*a.Elem, *b.Elem)
+		f.Elem = &elem
+	}
+	if f.Members = maps.Clone(a.Members); f.Members == nil {
+		f.Members = b.Members
+		return f
+	}
+	for name, m := range b.Members {
+		if other, both := f.Members[name]; both {
+			m = joinContents(other, m)
+		}
+		f.Members[name] = m
+	}
+	return f
+}
+
+// fromCall returns the facts of what a function returns for arguments, as its declaration says.
+func fromCall(fn *functions.Function, args []TypedExpr) Facts {
+	var f Facts
+	switch fn.Chooses {
+	case functions.AnArgument:
+		f = Either(args...)
+		for _, a := range args { // null only if every argument may be
+			if f.NullReason = a.NullReason; f.NullReason == "" {
+				break
+			}
+		}
+	case functions.AnElement, functions.FirstElement:
+		element := TypedExpr{Type: AnyType, Facts: args[0].ElementFacts(fn.Chooses == functions.FirstElement)}
+		f = Either(append([]TypedExpr{element}, args[min(2, len(args)):]...)...)
+		f.NullReason = ""
+	default:
+		f = From(args...)
+	}
+	f = f.By(args...)
+	f.Call = f.Call || fn.CallOnly
+	if !fn.KeepsBeginning {
+		f.Dash, f.AsPath = false, template.PathUnknown
+	}
+	if fn.Result.Nullable {
+		f.NullReason = fn.Name + " may give null"
+	}
+	return f
+}
+
+// EachOf returns the facts of a list, or of a map, of values that are as e.
+func EachOf(e TypedExpr) Facts { return fromList([]TypedExpr{e}) }
+
+// AddCuts adds limits that may have cut the value itself.
+func (f *Facts) AddCuts(cuts []*Cut) { f.Cuts = addCuts(f.Cuts, cuts) }
+
+// LookedAt returns what a function looks at of an argument: if it only counts, the elements do not matter.
+func LookedAt(fn *functions.Function, arg TypedExpr) TypedExpr {
+	if fn.Counts {
+		arg.Members, arg.Elem = nil, nil
+	}
+	return arg
+}
+
+// Some returns the facts of a value that is a part of the elements of e, or of its text, which others choose or order.
+func (e TypedExpr) Some(by ...TypedExpr) Facts {
+	f := e.contents()
+	f.Marks, f.Choices = e.Marks, nil
+	return f.By(by...)
+}
+
+// NoContents returns an expression that depends on what e does, and holds nothing of it.
+func (e TypedExpr) NoContents() TypedExpr {
+	return TypedExpr{Type: BoolType, Facts: Facts{Marks: e.Marks}}
+}
