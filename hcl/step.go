@@ -113,7 +113,8 @@ func (w *operationDecoder) checkNoBackend() {
 			w.inputs.noun)
 	}
 	if w.dec.Diags.HasErrors() {
-		w.dec.Scope = w.dec.Scope.With("output", eval.OutputRoot(eval.AnyType, eval.Facts{})) // the invalid part may be the backend
+		// the invalid part may be the backend
+		w.dec.Scope = w.dec.Scope.With("output", eval.OutputRoot(eval.AnyType, eval.Facts{}))
 	}
 }
 

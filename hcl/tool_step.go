@@ -30,7 +30,8 @@ type toolCallSite struct {
 func (w *operationDecoder) decodeToolCall(b *hclsyntax.Block) *Backend {
 	d := w.dec
 	out := &Backend{Kind: "tool", Range: headerRange(b), ranges: map[any]Range{},
-		Effects: Effects{Output: toolOutput, Facts: CutMembers("result", "text"), Default: DefaultResult{Member: "result"}}}
+		Effects: Effects{Output: toolOutput, Facts: CutMembers("result", "text"),
+			Default: DefaultResult{Member: "result"}}}
 	if len(b.Labels) != 1 {
 		d.Errorf(b.TypeRange, "Missing tool name", "A tool block in a step names the tool to call: `tool \"name\" {`.")
 		return out

@@ -99,20 +99,24 @@ func fromList(elems []TypedExpr) Facts {
 	return f
 }
 
-// fromMembers returns the facts of an object: those of its members by name, or of any member for an empty name.
-func fromMembers(names []string, values []TypedExpr) Facts {
-	f := From(values...)
-	f.Cuts, f.Members = nil, make(map[string]Facts, len(values))
-	for i, e := range values {
-		if names[i] != "" {
-			f.Members[names[i]] = e.contents()
-			continue
+// fromMembers returns the facts of an object: those of its members by name, and those of members without one.
+func fromMembers(entries []Entry) Facts {
+	f := Facts{Members: make(map[string]Facts, len(entries))}
+	for _, e := range entries {
+		whole, member := From(e.Value), e.Value.contents()
+		f.Marks, f.Dash = f.Marks.Union(whole.Marks).Union(e.Key.Marks), f.Dash || member.Dash
+		if whole.AsPath == template.PathUnsafe {
+			f.AsPath = whole.AsPath
 		}
-		elem := e.contents()
-		if f.Elem != nil {
-			elem = joinContents(*f.Elem, elem)
+		switch {
+		case e.NameOf == nil:
+			f.Members[e.Name] = member
+		case f.Elem != nil:
+			member = joinContents(*f.Elem, member)
+			fallthrough
+		default:
+			f.Elem = &member
 		}
-		f.Elem = &elem
 	}
 	return f
 }

@@ -132,11 +132,7 @@ type Entry struct {
 
 // ObjectOf returns an object of type t.
 func ObjectOf(t *schema.Type, entries []Entry) TypedExpr {
-	names, values, keys := make([]string, len(entries)), make([]TypedExpr, len(entries)), make([]TypedExpr, len(entries))
-	for i, e := range entries {
-		names[i], values[i], keys[i] = e.Name, e.Value, e.Key
-	}
-	return TypedExpr{Type: t, Facts: fromMembers(names, values).By(keys...), Eval: func(f *Frame) (any, error) {
+	return TypedExpr{Type: t, Facts: fromMembers(entries), Eval: func(f *Frame) (any, error) {
 		if err := f.chargeProgram(48 + 64*len(entries)); err != nil {
 			return nil, err
 		}

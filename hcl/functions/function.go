@@ -124,6 +124,23 @@ const (
 	FirstElement               // it is the first element of the first argument
 )
 
+// Kept is what a result keeps of the arguments, see Function.
+type Kept int
+
+const (
+	Parts Kept = iota
+	Beginning
+)
+
+// Keeps returns the function with a declaration of what its result keeps of the arguments.
+func (f Function) Keeps(all ...Kept) Function {
+	f.KeepsParts, f.KeepsBeginning = slices.Contains(all, Parts), slices.Contains(all, Beginning)
+	return f
+}
+
+// Choosing returns the function with a declaration of what its result is one of.
+func (f Function) Choosing(c Choice) Function { f.Chooses = c; return f }
+
 type impl = func(c *Context, args []any) (any, error)
 
 // New returns a function whose Call checks the arguments against params before call. In the

@@ -42,22 +42,23 @@ var table = sync.OnceValue(func() []Function {
 	all := []Function{
 		// text.go
 		New("upper", "Converts letters to upper case.",
-			oneText, fixed(String), onParts(strings.ToUpper)).keeps(parts, beginning),
+			oneText, fixed(String), onParts(strings.ToUpper)).Keeps(Parts, Beginning),
 		New("lower", "Converts letters to lower case.",
-			oneText, fixed(String), onParts(strings.ToLower)).keeps(parts, beginning),
+			oneText, fixed(String), onParts(strings.ToLower)).Keeps(Parts, Beginning),
 		New("title", "Converts the first letter of each word to upper case.",
-			oneText, fixed(String), title).keeps(parts, beginning),
+			oneText, fixed(String), title).Keeps(Parts, Beginning),
 		New("trimspace", "Removes white space from both ends.",
-			oneText, fixed(String), onText(strings.TrimSpace)).keeps(parts, beginning),
+			oneText, fixed(String), onText(strings.TrimSpace)).Keeps(Parts, Beginning),
 		New("chomp", "Removes newlines from the end.",
-			oneText, fixed(String), onText(chomp)).keeps(parts, beginning),
-		New("strrev", "Reverses the characters of a string.", oneText, fixed(String), reverseText),
+			oneText, fixed(String), onText(chomp)).Keeps(Parts, Beginning),
+		New("strrev", "Reverses the characters of a string.", oneText, fixed(String), reverseText).
+			Keeps(Beginning),
 		New("trim", "Removes the characters of the second string from both ends of the first.",
-			params(text, param("characters", String)), fixed(String), trim).keeps(parts, beginning),
+			params(text, param("characters", String)), fixed(String), trim).Keeps(Parts, Beginning),
 		New("trimprefix", "Removes the second string from the start of the first, if present.",
-			withPrefix, fixed(String), onTexts(strings.TrimPrefix)).keeps(parts, beginning),
+			withPrefix, fixed(String), onTexts(strings.TrimPrefix)).Keeps(Parts, Beginning),
 		New("trimsuffix", "Removes the second string from the end of the first, if present.",
-			withSuffix, fixed(String), onTexts(strings.TrimSuffix)).keeps(parts, beginning),
+			withSuffix, fixed(String), onTexts(strings.TrimSuffix)).Keeps(Parts, Beginning),
 		New("startswith", "Reports whether the first string starts with the second.",
 			withPrefix, fixed(Bool), onTexts(strings.HasPrefix)),
 		New("endswith", "Reports whether the first string ends with the second.",
@@ -65,49 +66,52 @@ var table = sync.OnceValue(func() []Function {
 		New("strcontains", "Reports whether the first string contains the second.",
 			params(text, part), fixed(Bool), containsText),
 		New("split", "Splits a string at every separator; the separator comes first.",
-			params(separator, text), listOf(String), split).keeps(parts, beginning),
+			params(separator, text), listOf(String), split).Keeps(Parts, Beginning),
 		New("join", "Joins the elements of a list with a separator; the separator comes first.",
-			params(separator, list), fixed(String), join).keeps(beginning),
+			params(separator, list), fixed(String), join).Keeps(Beginning),
 		New("replace", "Replaces every occurrence of a string; use regexreplace for a pattern.",
-			params(text, part, param("replacement", String)), fixed(String), replace).keeps(parts, beginning),
+			params(text, part, param("replacement", String)), fixed(String), replace).Keeps(Parts, Beginning),
 		New("substr", "Returns a number of characters from an offset; a negative offset counts from the end, and "+
 			"the length -1 takes all the rest.",
-			params(text, param("offset", Integer), param("length", Integer)), fixed(String), substr).keeps(parts, beginning),
+			params(text, param("offset", Integer), param("length", Integer)), fixed(String), substr).
+			Keeps(Parts, Beginning),
 		New("indent", "Indents every line except the first by a number of spaces.",
-			params(param("spaces", Integer), text), fixed(String), indent).keeps(parts, beginning),
+			params(param("spaces", Integer), text), fixed(String), indent).Keeps(Parts, Beginning),
 		New("repeat", "Repeats a string a number of times.",
-			params(text, param("count", Integer)), fixed(String), repeat).keeps(beginning),
+			params(text, param("count", Integer)), fixed(String), repeat).Keeps(Beginning),
 
 		// regex.go
 		New("regex", "Returns the first match of a pattern: a string, a list of its groups, or an object of its "+
-			"named groups; fails if nothing matches.", params(pattern, text), fixed(Any), regex),
-		New("regexall", "Returns a list of all matches of a pattern.", params(pattern, text), listOf(Any), regexAll),
+			"named groups; fails if nothing matches.", params(pattern, text), fixed(Any), regex).
+			Keeps(Beginning),
+		New("regexall", "Returns a list of all matches of a pattern.", params(pattern, text), listOf(Any), regexAll).Keeps(Beginning),
 		New("regexreplace", "Replaces every match of a pattern; $1 and ${name} in the replacement are groups.",
-			params(text, pattern, param("replacement", String)), fixed(String), regexReplace).keeps(parts, beginning),
+			params(text, pattern, param("replacement", String)), fixed(String), regexReplace).Keeps(Parts, Beginning),
 
 		// format.go
 		New("format", "Formats values by verbs, with width and precision: %s text, %d integer, %f decimal, "+
-			"%t bool, %q quoted, %v any value, %x hexadecimal.", formatted, fixed(String), formatText).keeps(parts, beginning),
+			"%t bool, %q quoted, %v any value, %x hexadecimal.", formatted, fixed(String), formatText).
+			Keeps(Parts, Beginning),
 		New("formatlist", "Formats once for every element of its lists; other values are used each time.",
-			formatted, listOf(String), formatList).keeps(parts, beginning),
+			formatted, listOf(String), formatList).Keeps(Parts, Beginning),
 
 		// list.go
 		New("length", "Returns the number of characters of a string, elements of a list or members of an object.",
 			oneValue, fixed(Integer), length).counts(),
-		New("concat", "Concatenates lists.", lists, follow(Unify), concat).keeps(parts, beginning),
+		New("concat", "Concatenates lists.", lists, follow(Unify), concat).Keeps(Parts, Beginning),
 		New("contains", "Reports whether a list has an element that equals a value.", searched, fixed(Bool), contains),
 		New("distinct", "Removes duplicate elements and keeps the first of each.",
-			oneList, follow(SameAsFirst), distinct).keeps(parts, beginning),
+			oneList, follow(SameAsFirst), distinct).Keeps(Parts, Beginning),
 		New("flatten", "Replaces lists in a list by their elements, at every depth.",
-			oneList, listOf(Any), flatten).keeps(parts, beginning),
+			oneList, listOf(Any), flatten).Keeps(Parts, Beginning),
 		New("reverse", "Reverses the order of the elements.",
-			oneList, follow(SameAsFirst), reverse).keeps(beginning),
+			oneList, follow(SameAsFirst), reverse).Keeps(Beginning),
 		New("sort", `Sorts strings or numbers; the optional order is "asc" or "desc".`,
-			params(list, param("order", String).optional()), follow(SameAsFirst), sorted).keeps(beginning),
+			params(list, param("order", String).optional()), follow(SameAsFirst), sorted).Keeps(Beginning),
 		New("slice", "Returns the elements from a start index up to, but not including, an end index.",
-			params(list, param("start", Integer), param("end", Integer)), follow(SameAsFirst), slice).keeps(beginning),
+			params(list, param("start", Integer), param("end", Integer)), follow(SameAsFirst), slice).Keeps(Beginning),
 		New("element", "Returns the element at an index; an index beyond the end wraps around.",
-			params(list, param("index", Integer)), follow(ElemOfFirst), element).keeps(beginning).chooses(AnElement),
+			params(list, param("index", Integer)), follow(ElemOfFirst), element).Keeps(Beginning).Choosing(AnElement),
 		New("index", "Returns the index of the first element that equals a value; fails if there is none.",
 			searched, fixed(Integer), indexOf),
 		New("range", "Returns a list of numbers: range(limit), range(start, limit) or range(start, limit, step); "+
@@ -115,44 +119,45 @@ var table = sync.OnceValue(func() []Function {
 			params(param("start", Number), param("limit", Number).optional(), param("step", Number).optional()),
 			listOf(Number), numbers),
 		New("chunklist", "Splits a list into lists of a size; the last one may be shorter.",
-			params(list, param("size", Integer)), follow(ListOfFirst), chunks).keeps(parts, beginning),
+			params(list, param("size", Integer)), follow(ListOfFirst), chunks).Keeps(Parts, Beginning),
 		New("coalescelist", "Returns the first list that is not empty.",
-			lists, follow(Unify), coalesceList).keeps(parts, beginning),
+			lists, follow(Unify), coalesceList).Keeps(Parts, Beginning),
 		New("alltrue", "Reports whether every element is true.", oneList, fixed(Bool), everyBool(true)),
 		New("anytrue", "Reports whether at least one element is true.", oneList, fixed(Bool), everyBool(false)),
 		New("setunion", "Returns every value that is in one of the lists, once.",
-			lists, follow(Unify), distinct).keeps(beginning),
+			lists, follow(Unify), distinct).Keeps(Beginning),
 		New("setintersection", "Returns every value of the first list that is in all other lists, once.",
-			params(list, list.variadic()), follow(SameAsFirst), intersection).keeps(beginning),
+			params(list, list.variadic()), follow(SameAsFirst), intersection).Keeps(Beginning),
 		New("setsubtract", "Returns every value of the first list that is not in the second, once.",
-			params(list, param("removed", List)), follow(SameAsFirst), subtract).keeps(beginning),
+			params(list, param("removed", List)), follow(SameAsFirst), subtract).Keeps(Beginning),
 
 		// object.go
 		New("keys", "Returns the keys of an object, sorted.",
 			oneObject, listOf(String), keys).counts(),
 		New("values", "Returns the values of an object in the order of its sorted keys.",
-			oneObject, listOf(Any), values).keeps(parts, beginning),
+			oneObject, listOf(Any), values).Keeps(Parts, Beginning),
 		New("lookup", "Returns the value of a key, or the default if the key is missing; fails without a default.",
-			params(object, key, param("default", Any).optional()), fixed(Any), lookup).keeps(beginning).chooses(AnElement).namesMembers(),
+			params(object, key, param("default", Any).optional()), fixed(Any), lookup).
+			Keeps(Beginning).Choosing(AnElement).namesMembers(),
 		New("merge", "Merges objects; later values replace earlier ones, and null is skipped.",
-			params(param("object", Any).variadic()), fixed(Object), merge).keeps(parts),
+			params(param("object", Any).variadic()), fixed(Object), merge).Keeps(Parts),
 		New("zipmap", "Builds an object from a list of keys and a list of values.",
 			params(param("keys", List), param("values", List)), fixed(Object), zipmap),
 		New("transpose", "Inverts an object of lists of strings: every string becomes a key with the list of "+
 			"the keys that it was listed under.", oneObject, fixed(Object), transpose),
 		New("pick", "Returns an object with only the given keys.",
-			named, fixed(Object), pick).keeps(parts).namesMembers(),
+			named, fixed(Object), pick).Keeps(Parts).namesMembers(),
 		New("omit", "Returns an object without the given keys.",
-			named, fixed(Object), omit).keeps(parts).namesMembers(),
+			named, fixed(Object), omit).Keeps(Parts).namesMembers(),
 		New("compact", "Removes members that are null from objects, at every depth, and objects that have no members "+
 			"left because of it. Elements of lists stay.",
-			oneValue, follow(SameAsFirst), compact).keeps(parts, beginning),
+			oneValue, follow(SameAsFirst), compact).Keeps(Parts, Beginning),
 		New("brackets", "Flattens an object for form and query: { \"items[0][price]\" = … }. With \"[]\" as the "+
 			"second argument a list has no index, as in { \"ids[]\" = [1, 2] }, and its elements are single values. "+
 			"Empty lists and objects give nothing.",
 			params(object, param("style", String).only("[]").optional()), fixed(Object), brackets),
 		New("coalesce", "Returns the first argument that is neither null nor an empty string.",
-			params(value.variadic()), follow(Unify), coalesce).keeps(parts, beginning).chooses(AnArgument),
+			params(value.variadic()), follow(Unify), coalesce).Keeps(Parts, Beginning).Choosing(AnArgument),
 
 		// number.go
 		New("abs", "Returns the absolute value of a number.", oneNumber, follow(SameAsFirst), abs),
@@ -175,23 +180,23 @@ var table = sync.OnceValue(func() []Function {
 
 		// conversion.go
 		New("tostring", "Converts a number or a bool to a string; null stays null.",
-			oneValue, nullable(String), toString).keeps(parts, beginning),
+			oneValue, nullable(String), toString).Keeps(Parts, Beginning),
 		New("tonumber", "Converts a string to a number; null stays null.", oneValue, nullable(Number), toNumber),
 		New("tobool", `Converts "true" or "false" to a bool; null stays null.`, oneValue, nullable(Bool), toBool),
 		New("tolist", "Returns a list unchanged; null stays null.",
-			oneValue, follow(SameAsFirst), toList).keeps(parts, beginning),
+			oneValue, follow(SameAsFirst), toList).Keeps(Parts, Beginning),
 
 		// encoding.go
 		New("jsonencode", "Encodes a value as JSON with sorted keys.",
-			oneValue, fixed(String), jsonEncode).keeps(parts),
+			oneValue, fixed(String), jsonEncode).Keeps(Parts),
 		New("jsondecode", "Decodes JSON.", oneText, fixed(Any), jsonDecode),
 		New("base64encode", "Encodes a string or bytes in base64.",
-			oneData, fixed(String), base64Encode).keeps(parts),
+			oneData, fixed(String), base64Encode).Keeps(Parts),
 		New("base64decode", "Decodes base64 to a string of UTF-8; use base64bytes for other data.",
 			oneText, fixed(String), base64Text),
 		New("base64bytes", "Decodes base64 to bytes.", oneText, fixed(Bytes), base64Bytes),
 		New("urlencode", "Escapes a string for a query string or a form.",
-			oneText, fixed(String), onParts(url.QueryEscape)).keeps(parts, beginning),
+			oneText, fixed(String), onParts(url.QueryEscape)).Keeps(Parts, Beginning),
 		New("csvdecode", "Decodes CSV with a header line to a list of objects of strings.",
 			oneText, listOf(Object), csvDecode),
 
@@ -212,7 +217,8 @@ var table = sync.OnceValue(func() []Function {
 		New("timecmp", "Returns -1, 0 or 1: the first time is earlier than, the same as or later than the second.",
 			params(at, param("other time", String)), fixed(Integer), timeCompare),
 		New("formatdate", `Formats a time by a layout such as "YYYY-MM-DD hh:mm:ss"; single quotes enclose literal `+
-			`text; the layout comes first.`, params(param("layout", String), at), fixed(String), formatDate).keeps(beginning),
+			`text; the layout comes first.`, params(param("layout", String), at), fixed(String), formatDate).
+			Keeps(Beginning),
 
 		// file.go
 		New("file", "Reads a text file of the configuration directory.",
@@ -228,22 +234,8 @@ var table = sync.OnceValue(func() []Function {
 	return all
 })
 
-// keeping is what a result keeps of the arguments, see Function.
-type keeping int
-
-const (
-	parts keeping = iota
-	beginning
-)
-
-func (f Function) keeps(all ...keeping) Function {
-	f.KeepsParts, f.KeepsBeginning = slices.Contains(all, parts), slices.Contains(all, beginning)
-	return f
-}
-
-func (f Function) chooses(c Choice) Function { f.Chooses = c; return f }
-func (f Function) counts() Function          { f.Counts = true; return f }
-func (f Function) namesMembers() Function    { f.NamesMembers = true; return f }
+func (f Function) counts() Function       { f.Counts = true; return f }
+func (f Function) namesMembers() Function { f.NamesMembers = true; return f }
 
 func params(p ...Param) []Param { return p }
 

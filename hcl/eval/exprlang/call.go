@@ -98,7 +98,8 @@ func (c *compiler) checkArgument(fn *functions.Function, p functions.Param, n as
 		c.report(c.fullSpan(n), "Wrong argument type", "%s: the %s must be %s, this is %s.",
 			fn.Name, p.Name, p.Expected(), eval.TypePhrase(t.Type))
 	case t.Known && !p.Takes(t.Value):
-		c.report(c.fullSpan(n), "Wrong argument", "%s: the %s must be %s, not %q.", fn.Name, p.Name, p.Expected(), t.Value)
+		c.report(c.fullSpan(n), "Wrong argument", "%s: the %s must be %s, not %q.", fn.Name, p.Name, p.Expected(),
+			t.Value)
 	default:
 		c.checkNotNull(n, t)
 	}

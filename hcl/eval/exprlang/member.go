@@ -259,7 +259,8 @@ func (c *compiler) compileSlice(n *ast.SliceNode) typedExpr {
 		base = c.requireWhole(base)
 	}
 	operand := base.Eval
-	part := typedExpr{Type: base.Type, Facts: base.Some(from, to), Read: base.Read, Eval: func(f *eval.Frame) (any, error) {
+	part := typedExpr{Type: base.Type, Facts: base.Some(from, to), Read: base.Read}
+	part.Eval = func(f *eval.Frame) (any, error) {
 		v, err := eval.Resolved(operand(f))
 		if err != nil {
 			return nil, err
@@ -288,7 +289,7 @@ func (c *compiler) compileSlice(n *ast.SliceNode) typedExpr {
 			return list[a:b:b], nil
 		}
 		return s[byteOffset(s, a):byteOffset(s, b)], nil
-	}}
+	}
 	return part
 }
 

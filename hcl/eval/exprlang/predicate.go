@@ -126,7 +126,8 @@ func (c *compiler) compilePredicateCall(n *ast.BuiltinNode, gives schema.Kind) t
 	case "any":
 		return computed(eval.BoolType, p.find(true, func(found bool, _ any, _ int) any { return found }))
 	case "find", "findLast":
-		return some(elem.AsNullable(), list.ElementFacts(true), p.find(true, func(_ bool, item any, _ int) any { return item }))
+		return some(elem.AsNullable(), list.ElementFacts(true),
+			p.find(true, func(_ bool, item any, _ int) any { return item }))
 	case "findIndex", "findLastIndex":
 		return computed(eval.IntegerType.AsNullable(), p.find(true, indexIfFound))
 	case "one":
@@ -140,8 +141,8 @@ func (c *compiler) compilePredicateCall(n *ast.BuiltinNode, gives schema.Kind) t
 		return computed(eval.NumberType, p.sum)
 	case "groupBy":
 		group := typedExpr{Type: schema.ListOf(elem), Facts: list.Some()}
-		return typedExpr{Type: &schema.Type{Kind: schema.Map, Elem: group.Type}, Facts: eval.EachOf(group).By(predicate),
-			Eval: p.groupBy(16, addToList)}
+		return typedExpr{Type: &schema.Type{Kind: schema.Map, Elem: group.Type},
+			Facts: eval.EachOf(group).By(predicate), Eval: p.groupBy(16, addToList)}
 	case "countBy":
 		return computed(&schema.Type{Kind: schema.Map, Elem: eval.IntegerType}, p.groupBy(0, addToCount))
 	case "sortBy":

@@ -101,9 +101,8 @@ func Compile(src string, env Env, want Want) (*Program, []Problem) {
 		return nil, c.problems
 	}
 	p := &Program{
-		Source: src, env: env, Type: t.Type, Facts: t.Facts, Reads: dropCovered(c.reads), CutReads: c.cutReads, Whole: c.whole,
-		Compared: c.compared,
-		run:      t.Eval, want: want,
+		Source: src, env: env, Type: t.Type, Facts: t.Facts, Reads: dropCovered(c.reads), CutReads: c.cutReads,
+		Whole: c.whole, Compared: c.compared, run: t.Eval, want: want,
 		NonNullWhenTrue: c.rootPaths(t.WhenTrue), NonNullWhenFalse: c.rootPaths(t.WhenFalse),
 		limits: limits{steps: 10_000_000, memory: functions.DefaultMemory, result: 16 << 20},
 	}
