@@ -64,7 +64,9 @@ func frameOf(roots map[string]any) *eval.Frame {
 }
 
 // openEnv is an environment whose only root, output, is of any type.
-func openEnv() Env { return Env{Roots: map[string]*eval.Root{"output": eval.OutputRoot(eval.AnyType, eval.Facts{})}} }
+func openEnv() Env {
+	return Env{Roots: map[string]*eval.Root{"output": eval.OutputRoot(eval.AnyType, eval.Facts{})}}
+}
 
 const testRoots = `{
 	"input": {"from": "2026-01-01", "to": null, "n": 7, "limit": null, "vendors": ["a", "b"], "flag": null, "customer_id": "c1", "sort": "vendor"},
