@@ -2,9 +2,11 @@
 #
 #   make build          build the binary ./hatchel with its version
 #   make test           install what the tests need, start the databases, run make check, stop them
-#   make check          format, vet, lint, tests with -race, coverage of diagnostics, short fuzzing
-#   make check-release  what only a release needs: race, bounds, fuzz, load, soak, kill, replicas and bench
-#   make race           run the tests with -race that make check runs without it
+#   make check          format, vet, lint, tests, those of the server and of the adapters with -race, coverage of diagnostics
+#   make check-release  what only a release needs, and what .github/workflows/nightly.yml runs: race, unconfined, bounds,
+#                       fuzz, load, soak, kill, replicas, judge, mutants, packages and bench
+#   make race           run the tests with -race that make check runs without it, and those of the editor at every place
+#   make unconfined     run the tests of a program that was built without cgo, which cannot confine programs
 #   make bounds         check how long things take that people and deployments wait for, on a machine that does nothing else
 #   make fuzz           run every fuzz target for FUZZTIME (default 2m)
 #   make bench          print the table of ratios; BENCH="-quick -rows text" narrows it
@@ -26,10 +28,9 @@
 VERSION     ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 STATICCHECK := $(CURDIR)/.cache/bin/staticcheck
 FUZZTIME    ?= 2m
-# Total time of short fuzzing in make check, in seconds.
-FUZZBUDGET  ?= 75
-TESTFLAGS   ?= -race -timeout 15m
-PACKAGES    ?= ./...
+# The times of the tests that make check has run.
+TIMES       ?= $(CURDIR)/.cache/times
+GOTEST      := go run ./.ci/gotest $(TIMES) -timeout 15m
 BENCH       ?=
 LOAD        ?=
 SOAK        ?= 5m
@@ -39,7 +40,7 @@ JUDGE       ?=
 KERNEL      ?= /boot/vmlinuz
 APPEND      ?=
 
-.PHONY: build test check format vet lint unit plain race bounds manifests systems reports fuzz-short check-release fuzz bench load soak kill replicas mutants kernel release packages vsix clean
+.PHONY: build test check checks format vet lint unit plain race unconfined bounds manifests systems reports check-release fuzz bench load soak kill replicas mutants kernel release packages vsix clean
 
 build:
 	go build -trimpath -ldflags '-X main.version=$(VERSION)' -o hatchel ./cmd/hatchel
@@ -48,35 +49,40 @@ test:
 	.ci/install
 	.ci/services $(MAKE) --no-print-directory check
 
-# The checks run one after the other, because each of them is parallel and fuzzing needs a quiet machine. All of them
-# run even if one fails, so that one run reports everything.
-check:
-	@$(MAKE) --no-print-directory -k -j1 format vet lint unit plain manifests systems reports fuzz-short
+# All of the checks run even if one fails, so that one run reports everything. Two run at once, because the tests that
+# start processes wait most of the time.
+check: vet
+	@rm -f $(TIMES)
+	@status=0; $(MAKE) --no-print-directory -k -j2 checks || status=1; \
+	go run ./.ci/gotest -slowest $(TIMES); exit $$status
 
-check-release: race bounds fuzz load soak kill replicas judge mutants packages bench
+checks: plain unit reports lint manifests systems format
+
+check-release: race unconfined bounds fuzz load soak kill replicas judge mutants packages bench
 
 format:
 	@unformatted=$$(find . -path ./.cache -prune -o -name '*.go' -print | xargs gofmt -l) && \
 	if [ -n "$$unformatted" ]; then echo "not formatted with gofmt:"; echo "$$unformatted"; exit 1; fi
 
 vet:
-	go vet $(PACKAGES)
+	go vet ./...
 
 lint:
-	$(STATICCHECK) $(PACKAGES)
+	$(STATICCHECK) ./...
 
+# Each package is built and tested in one way: with the race detector what runs calls, with coverage what reports
+# diagnostics, and the rest as it is. The target race runs the others with the race detector.
 unit:
-	go test $(TESTFLAGS) $$(go list $(PACKAGES) | grep -vE '/(cmd/hatchel|cmd/hatchel/e2e|examples|cmd/hatchel/lsp|cmd/hatchel/mutation|hcl|hcl/.*)$$')
+	$(GOTEST) -race ./runtime/... ./adapters/...
 
-# The tests of the commands and of the examples start hundreds of processes, those of the editor ask at thousands of
-# places, and those of the reviewer's gate load thousands of directories. With the race detector they take 20 minutes, so
-# check-release runs the first two with it. They wait most of the time,
-# so four run at once. The target reports runs those of the other packages below hcl.
+# The tests that take longest begin first.
 plain:
-	go test -timeout 15m -parallel 4 ./cmd/hatchel ./cmd/hatchel/e2e ./examples ./cmd/hatchel/lsp ./cmd/hatchel/mutation ./hcl/edit
+	$(GOTEST) -parallel 4 ./cmd/hatchel/e2e ./examples ./cmd/hatchel ./.ci/gotest $$(go list ./... | \
+		grep -vE '^hatchel/(runtime|adapters|hcl)(/|$$)|^hatchel/(examples|cmd/hatchel|cmd/hatchel/e2e)$$') \
+		$$(go list ./hcl/... | grep '/hcl/edit$$')
 
 race:
-	.ci/services go test -race -p 1 -timeout 40m ./cmd/hatchel ./cmd/hatchel/e2e ./cmd/hatchel/lsp ./examples ./hcl/...
+	.ci/services go test -race -p 1 -timeout 40m $$(go list ./... | grep -vE '^hatchel/(runtime|adapters)(/|$$)')
 	go test -race -timeout 20m ./examples -run Reloads -reloads 500
 	go test -race -timeout 20m ./cmd/hatchel/lsp -run RandomEdits -edits 10000
 	go test -timeout 60m ./cmd/hatchel/lsp -run Examples -every 1
@@ -87,23 +93,24 @@ bounds:
 
 # A module of its own reads the examples of Kubernetes and Docker with the types of those programs.
 manifests:
-	cd .ci/manifests && go test ./...
+	cd .ci/manifests && go test -vet=off ./...
 
-# Systems other than that of this machine. Without cgo a program cannot be confined, as on macOS.
+# Systems other than that of this machine.
 systems:
 	go run ./.ci/typecheck darwin arm64 ./...
 	go run ./.ci/typecheck linux arm64 ./...
+
+# Without cgo a program cannot be confined, as on macOS.
+unconfined:
 	CGO_ENABLED=0 go test ./adapters/shell -run TestSystemThatCannotConfine
 
-# Every place that reports a diagnostic must be reached by a golden or a test. The tests of hcl/edit ask at many places
-# of each example and reach no other diagnostic.
+# Every place that reports a diagnostic must be reached by a golden or a test. Coverage is measured only of packages with
+# such places. The tests of hcl/edit ask at many places of each example and reach no other diagnostic.
 reports:
 	@mkdir -p .cache
-	go test -timeout 15m -coverprofile .cache/reports.out -coverpkg ./hcl/... $$(go list ./hcl/... | grep -v '/hcl/edit$$')
+	$(GOTEST) -coverprofile .cache/reports.out -coverpkg $$(go run ./.ci/reportsites -packages hcl) \
+		$$(go list ./hcl/... | grep -v '/hcl/edit$$')
 	go run ./.ci/reportsites .cache/reports.out hcl
-
-fuzz-short:
-	.ci/fuzz --total $(FUZZBUDGET)
 
 fuzz:
 	.ci/install

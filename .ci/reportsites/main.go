@@ -3,6 +3,7 @@
 // against a mistake in the program is exempt: the line above it begins with "// unreachable:".
 //
 //	reportsites PROFILE FOLDER
+//	reportsites -packages FOLDER   prints the import paths of the packages with such places, separated by commas
 package main
 
 import (
@@ -13,6 +14,7 @@ import (
 	"go/token"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -35,8 +37,17 @@ type block struct {
 
 func main() {
 	if len(os.Args) != 3 {
-		fmt.Fprintln(os.Stderr, "usage: reportsites PROFILE FOLDER")
+		fmt.Fprintln(os.Stderr, "usage: reportsites PROFILE FOLDER | reportsites -packages FOLDER")
 		os.Exit(2)
+	}
+	if os.Args[1] == "-packages" {
+		packages, err := reporting(os.Args[2])
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "reportsites:", err)
+			os.Exit(2)
+		}
+		fmt.Println(strings.Join(packages, ","))
+		return
 	}
 	missed, total, err := check(os.Args[1], os.Args[2])
 	if err != nil {
@@ -58,12 +69,40 @@ func check(profile, folder string) (missed []string, total int, err error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	err = filepath.WalkDir(folder, func(path string, _ fs.DirEntry, err error) error {
-		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+	err = eachSite(folder, func(s site) {
+		reached, known := covered(blocks, s.file, s.at.Line, s.at.Column)
+		if !known || s.exempt {
+			return // in a table of constants, or exempt
+		}
+		if total++; !reached {
+			missed = append(missed, fmt.Sprintf("%s:%d: %s", s.file, s.at.Line, s.text))
+		}
+	})
+	return missed, total, err
+}
+
+// reporting returns the import paths of the packages below a folder that have places, in order.
+func reporting(folder string) (packages []string, err error) {
+	err = eachSite(folder, func(s site) { packages = append(packages, "hatchel/"+path.Dir(filepath.ToSlash(s.file))) })
+	slices.Sort(packages)
+	return slices.Compact(packages), err
+}
+
+// site is a place that reports a diagnostic.
+type site struct {
+	file, text string
+	at         token.Position
+	exempt     bool
+}
+
+// eachSite calls use with each place below a folder, but for those of tests.
+func eachSite(folder string, use func(site)) error {
+	return filepath.WalkDir(folder, func(name string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
 			return err
 		}
 		files := token.NewFileSet()
-		file, err := parser.ParseFile(files, path, nil, parser.ParseComments)
+		file, err := parser.ParseFile(files, name, nil, parser.ParseComments)
 		if err != nil {
 			return err
 		}
@@ -74,23 +113,14 @@ func check(profile, folder string) (missed []string, total int, err error) {
 			}
 		}
 		ast.Inspect(file, func(n ast.Node) bool {
-			text := summaryOf(n)
-			if text == "" {
-				return true
-			}
-			at := files.Position(n.Pos())
-			reached, known := covered(blocks, path, at.Line, at.Column)
-			if !known || exempt[at.Line] {
-				return true // in a table of constants, or exempt
-			}
-			if total++; !reached {
-				missed = append(missed, fmt.Sprintf("%s:%d: %s", path, at.Line, text))
+			if text := summaryOf(n); text != "" {
+				at := files.Position(n.Pos())
+				use(site{name, text, at, exempt[at.Line]})
 			}
 			return true
 		})
 		return nil
 	})
-	return missed, total, err
 }
 
 // summaryOf returns the summary that a node reports, or "".

@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
 )
 
 // productionFiles returns the lines of every Go file that is no test.
@@ -39,5 +42,35 @@ func TestLinesHaveAtMost120Columns(t *testing.T) {
 	if len(long) > maxExceptions {
 		t.Errorf("%d lines have more than %d columns, with a tab counted as 4; %d may:\n%s",
 			len(long), maxColumns, maxExceptions, strings.Join(long, "\n"))
+	}
+}
+
+// TestTheNightlyJobRunsEveryPartOfCheckRelease compares the targets of make check-release with the jobs of the workflow.
+func TestTheNightlyJobRunsEveryPartOfCheckRelease(t *testing.T) {
+	makefile, err := os.ReadFile(filepath.Join(moduleRoot, "Makefile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, parts, found := strings.Cut(string(makefile), "\ncheck-release: ")
+	if !found {
+		t.Fatal("the Makefile has no check-release")
+	}
+	parts, _, _ = strings.Cut(parts, "\n")
+	src, err := os.ReadFile(filepath.Join(moduleRoot, ".github", "workflows", "nightly.yml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var workflow struct {
+		Jobs struct {
+			Release struct {
+				Strategy struct{ Matrix struct{ Part []string } }
+			}
+		}
+	}
+	if err := yaml.Unmarshal(src, &workflow); err != nil {
+		t.Fatal(err)
+	}
+	if got := workflow.Jobs.Release.Strategy.Matrix.Part; !slices.Equal(got, strings.Fields(parts)) {
+		t.Errorf("nightly.yml runs %q, and make check-release %q", got, strings.Fields(parts))
 	}
 }

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const events = `{"Action":"start","Package":"m/a"}
+{"Action":"run","Package":"m/a","Test":"TestOne"}
+{"Action":"output","Package":"m/a","Test":"TestOne","Output":"=== RUN   TestOne\n"}
+{"Action":"output","Package":"m/a","Test":"TestOne","Output":"    a_test.go:1: noise\n"}
+{"Action":"pass","Package":"m/a","Test":"TestOne","Elapsed":1.5}
+{"Action":"output","Package":"m/a","Output":"PASS\n"}
+{"Action":"output","Package":"m/a","Output":"ok  \tm/a\t1.6s\n"}
+{"Action":"run","Package":"m/b","Test":"TestTwo/part"}
+{"Action":"output","Package":"m/b","Test":"TestTwo/part","Output":"    b_test.go:2: it is wrong\n"}
+{"Action":"fail","Package":"m/b","Test":"TestTwo/part","Elapsed":2}
+{"Action":"output","Package":"m/b","Test":"TestTwo","Output":"--- FAIL: TestTwo (2.50s)\n"}
+{"Action":"fail","Package":"m/b","Test":"TestTwo","Elapsed":2.5}
+{"Action":"output","Package":"m/b","Test":"TestThree","Output":"panic: it has taken too long\n"}
+{"Action":"pass","Package":"m/a","Elapsed":1.6}
+{"Action":"output","Package":"m/b","Output":"FAIL\tm/b\t3.0s\n"}
+{"Action":"fail","Package":"m/b","Elapsed":3}
+{"ImportPath":"m/c","Action":"build-output","Output":"c.go:1:1: undefined: d\n"}
+{"Action":"output","Package":"m/c","Output":"FAIL\tm/c [build failed]\n"}
+{"Action":"fail","Package":"m/c","Elapsed":0,"FailedBuild":"m/c"}
+go: an error of its own
+`
+
+func TestFailuresArePrintedInFullAndSuccessInALine(t *testing.T) {
+	var out, times strings.Builder
+	if err := report(strings.NewReader(events), &out, &times); err != nil {
+		t.Fatal(err)
+	}
+	const wantOut = "ok  \tm/a\t1.6s\n" +
+		"    b_test.go:2: it is wrong\n--- FAIL: TestTwo (2.50s)\npanic: it has taken too long\nFAIL\tm/b\t3.0s\n" +
+		"c.go:1:1: undefined: d\nFAIL\tm/c [build failed]\ngo: an error of its own\n"
+	if out.String() != wantOut {
+		t.Errorf("it prints\n%s\nwant\n%s", out.String(), wantOut)
+	}
+	if want := "1.50 m/a TestOne\n2.50 m/b TestTwo\n"; times.String() != want {
+		t.Errorf("the times are\n%s\nwant\n%s", times.String(), want)
+	}
+}
+
+func TestTheSlowestTestsAreNamed(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "times")
+	lines := "10.00 m/a TestTen\n2.00 m/a TestTwo\n" + strings.Repeat("1.00 m/a TestOne\n", 8) + "0.50 m/a TestHalf\n"
+	if err := os.WriteFile(file, []byte(lines), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	if err := printSlowest(&out, file); err != nil {
+		t.Fatal(err)
+	}
+	got := strings.Split(strings.TrimSpace(out.String()), "\n")
+	if len(got) != 11 || got[1] != "  10.00 m/a TestTen" || got[2] != "  2.00 m/a TestTwo" || strings.Contains(out.String(), "TestHalf") {
+		t.Errorf("it prints\n%s", out.String())
+	}
+}
