@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hatchel/hcl"
+	"hatchel/hcl/mock"
 	"hatchel/hcl/schema"
 )
 
@@ -39,6 +40,12 @@ func New[C any, P interface {
 // whether the label is required.
 func (a Adapter) WithConnections(required bool, kinds ...string) Adapter {
 	a.Kind.ConnectionRequired, a.Kind.Connections = required, kinds
+	return a
+}
+
+// WithMock returns the adapter with what tests write in its place.
+func (a Adapter) WithMock(k *mock.Kind) Adapter {
+	a.Kind.Mock = k
 	return a
 }
 

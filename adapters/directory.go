@@ -33,7 +33,7 @@ func NewDirectory(env Env, path string) Directory {
 // WarnIfMissing warns that calls will find no directory at a path, which a field of the block or of its connection
 // names. It is no error: the directory may be on another machine, or be made later.
 func (e Env) WarnIfMissing(field any, path string) {
-	if e.Mocks != nil && !e.Mocks.Live() {
+	if e.Mocks != nil && !e.Mocks.Live(false) {
 		return
 	}
 	info, err := os.Stat(Absolute(e.Dir, path))

@@ -9,12 +9,14 @@ import (
 	"hatchel/hcl/decode"
 	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
+	"hatchel/hcl/mock"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/template/sqltext"
 )
 
 // Config is one loaded configuration. It is complete and immutable and holds no external resources.
 type Config struct {
+	Kinds       Kinds  // what adapters add to the language
 	ID          string // digest of all sources, variables and secrets: the revision of the configuration
 	Server      Server
 	Auth        *Auth  // nil for no authentication
@@ -167,7 +169,28 @@ type BackendKind struct {
 	New func() (config Describer, spec decode.Spec)
 	// the kinds of connection that its label can name; empty for a block without label
 	Connections        []string
-	ConnectionRequired bool // the label is required
+	ConnectionRequired bool       // the label is required
+	Mock               *mock.Kind // what tests write in its place; nil for a backend that asks nothing
+}
+
+// Mock returns what tests write in place of a kind of backend; nil for nothing.
+func (k Kinds) Mock(backend string) *mock.Kind {
+	for _, b := range k.Backends {
+		if b.Name == backend {
+			return b.Mock
+		}
+	}
+	return nil
+}
+
+// Mocked returns the names of the backends that tests replace.
+func (k Kinds) Mocked() (names []string) {
+	for _, b := range k.Backends {
+		if b.Mock != nil {
+			names = append(names, b.Name)
+		}
+	}
+	return names
 }
 
 // Describer is the configuration of a backend. Describe is called once, after decoding, and returns

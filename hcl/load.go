@@ -149,7 +149,7 @@ func newLoader(fsys fs.FS, kinds Kinds, opts Options) *loader {
 		globals: newGlobals(),
 		fsys:    fsys, opts: opts,
 		fileDigests: new(sync.Map),
-		config: &Config{Sources: map[string][]byte{}, Notes: new(Notes),
+		config: &Config{Kinds: kinds, Sources: map[string][]byte{}, Notes: new(Notes),
 			Code: map[*Backend]map[string]string{}, SecretCode: map[string]map[string]string{}},
 		secretCommands: map[string][]string{},
 		blocks:         map[string][]sourceBlock{},

@@ -2,62 +2,64 @@ package adaptertest
 
 import (
 	"context"
-	"net/http"
+	"fmt"
 
-	"hatchel/adapters"
+	"hatchel/hcl/mock"
 )
 
-// Mocks implements adapters.Mocks with functions. A request whose function is nil panics. It records how the
-// transactions have ended.
+// Mocks implements adapters.Mocks with functions. A question whose function is nil panics. It is not live.
 type Mocks struct {
-	Request   func(*adapters.HTTPRequest) (*http.Response, error)
-	Init      *string // the statements of a database in memory; nil for none
-	InitError error   // of running them
-	Statement func(*adapters.Statement) (*adapters.SQLResult, error)
-	Program   func(context.Context, *adapters.Program) (*adapters.Exit, error)
+	Mocks     []*mock.Mock                                                           // of the test
+	Reply     func(context.Context, *mock.Question) (args map[string]any, err error) // nil for the answer of a stand-in
 	Directory func(path string) (string, error)
-	Ended     []bool // whether each transaction was committed
+	Asked     []*mock.Question
+	Failed    []string // why a mock cannot answer
 }
 
 // Live implements adapters.Mocks.
-func (m *Mocks) Live() bool { return false }
+func (m *Mocks) Live(bool) bool { return false }
 
-// RoundTrip implements adapters.Mocks.
-func (m *Mocks) RoundTrip(r *adapters.HTTPRequest) (*http.Response, error) { return m.Request(r) }
-
-// Seed implements adapters.Mocks.
-func (m *Mocks) Seed(_ adapters.Database, open func() (adapters.Memory, error)) bool {
-	if m.Init != nil {
-		var memory adapters.Memory
-		if memory, m.InitError = open(); m.InitError == nil {
-			m.InitError = memory.Execute(*m.Init)
-		}
+// Ask implements adapters.Mocks.
+func (m *Mocks) Ask(ctx context.Context, q *mock.Question) (*mock.Reply, error) {
+	m.Asked = append(m.Asked, q)
+	if q.StandIn != nil {
+		return nil, nil
 	}
-	return m.Init != nil
+	args, err := m.Reply(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	return &mock.Reply{Mock: &mock.Mock{}, Args: args}, nil
 }
 
-// Begin implements adapters.Mocks.
-func (m *Mocks) Begin(adapters.Database, bool) adapters.Transaction { return (*mockedTransaction)(m) }
+// Of implements adapters.Mocks.
+func (m *Mocks) Of(string, string) []*mock.Mock { return m.Mocks }
 
-// Run implements adapters.Mocks.
-func (m *Mocks) Run(ctx context.Context, p *adapters.Program) (*adapters.Exit, error) {
-	return m.Program(ctx, p)
+// Use implements adapters.Mocks.
+func (m *Mocks) Use(*mock.Mock, func(map[string]any) ([]map[string]any, error)) {}
+
+// Set implements adapters.Mocks.
+func (m *Mocks) Set(q *mock.Question, member string, v any) { q.Sent[member] = v }
+
+// Fail implements adapters.Mocks.
+func (m *Mocks) Fail(_ *mock.Mock, detail string) error {
+	m.Failed = append(m.Failed, detail)
+	return fmt.Errorf("the mock of the test is not valid: %s", detail)
+}
+
+// IsRecording implements adapters.Mocks.
+func (m *Mocks) IsRecording() bool { return false }
+
+// Record implements adapters.Mocks.
+func (m *Mocks) Record(*mock.Question, map[string]any) {}
+
+// FailRecording implements adapters.Mocks.
+func (m *Mocks) FailRecording([]string, string, ...any) {}
+
+// ReadFile implements adapters.Mocks.
+func (m *Mocks) ReadFile(name string, _ int64) ([]byte, error) {
+	return nil, fmt.Errorf("there is no file %s", name)
 }
 
 // CopyDirectory implements adapters.Mocks.
 func (m *Mocks) CopyDirectory(path string) (string, error) { return m.Directory(path) }
-
-type mockedTransaction Mocks
-
-func (m *mockedTransaction) Execute(_ context.Context, s *adapters.Statement) (*adapters.SQLResult, error) {
-	return m.Statement(s)
-}
-
-func (m *mockedTransaction) Live() bool { return false }
-
-func (m *mockedTransaction) Executed(*adapters.Statement, *adapters.SQLResult, error) {}
-
-// Unreachable implements adapters.Transaction.
-func (m *mockedTransaction) Unreachable(error) {}
-
-func (m *mockedTransaction) End(committed bool) { m.Ended = append(m.Ended, committed) }

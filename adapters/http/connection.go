@@ -130,7 +130,7 @@ func open(ctx context.Context, c *connection, env adapters.Env) (any, error) {
 
 // loadTLS reads the certificate files of the connection. It returns nil if there are none.
 func (c *connection) loadTLS(env adapters.Env) (*tls.Config, error) {
-	if c.CAFile == "" && (c.CertFile == "" || env.Inspect) || env.Mocks != nil && !env.Mocks.Live() {
+	if c.CAFile == "" && (c.CertFile == "" || env.Inspect) || env.Mocks != nil && !env.Mocks.Live(false) {
 		return nil, nil
 	}
 	config := &tls.Config{MinVersion: tls.VersionTLS12}

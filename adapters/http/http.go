@@ -14,7 +14,7 @@ const blockDoc = "Sends an HTTP request. The label names a connection; without a
 
 // Adapter returns the http block of tools and steps.
 func Adapter() adapters.Adapter {
-	return adapters.New("http", blockDoc, (*block).spec, bind).WithConnections(false, "http")
+	return adapters.New("http", blockDoc, (*block).spec, bind).WithConnections(false, "http").WithMock(mockKind())
 }
 
 // Connector returns the kind of connection "http".

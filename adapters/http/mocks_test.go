@@ -1,39 +1,32 @@
 package http_test
 
 import (
-	"io"
+	"context"
 	nethttp "net/http"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 
 	"hatchel/adapters"
 	"hatchel/adapters/adaptertest"
+	"hatchel/hcl/mock"
 )
-
-// reply returns a response to a request.
-func reply(r *adapters.HTTPRequest, status int, body string) *nethttp.Response {
-	return &nethttp.Response{
-		StatusCode: status, Header: nethttp.Header{"Content-Type": {"application/json"}}, ContentLength: -1,
-		Body: io.NopCloser(strings.NewReader(body)), Request: r.Request,
-	}
-}
 
 func TestMocksAnswerWhatTheConnectionSends(t *testing.T) {
 	var sent []string
-	mocks := &adaptertest.Mocks{Request: func(r *adapters.HTTPRequest) (*nethttp.Response, error) {
-		sent = append(sent, r.Connection+" "+r.Method+" "+r.URL.String()+" "+r.Header.Get("Authorization"))
-		if !slices.Contains(r.Secrets, "hush-hush") {
-			t.Errorf("secrets %q", r.Secrets)
+	mocks := &adaptertest.Mocks{Reply: func(_ context.Context, q *mock.Question) (map[string]any, error) {
+		r := q.Raw.(*nethttp.Request)
+		sent = append(sent, q.Connection+" "+r.Method+" "+r.URL.String()+" "+r.Header.Get("Authorization"))
+		if !slices.Contains(q.Secrets, "hush-hush") {
+			t.Errorf("secrets %q", q.Secrets)
 		}
 		switch len(sent) {
 		case 1:
-			return nil, syscall.ECONNREFUSED
+			return map[string]any{"fail": "refused"}, nil
 		case 2:
-			return reply(r, 503, ""), nil
+			return map[string]any{"status": 503}, nil
 		}
-		return reply(r, 200, `{"id": 7}`), nil
+		return map[string]any{"json": map[string]any{"id": 7}}, nil
 	}}
 	s := mockedSource(`
 secret "shop" { env = "SHOP" }
@@ -67,7 +60,7 @@ tool "order" {
 
 func TestARequestWithoutAMockIsNotRetried(t *testing.T) {
 	requests := 0
-	mocks := &adaptertest.Mocks{Request: func(*adapters.HTTPRequest) (*nethttp.Response, error) {
+	mocks := &adaptertest.Mocks{Reply: func(context.Context, *mock.Question) (map[string]any, error) {
 		requests++
 		return nil, &adapters.Fault{Message: "no mock answers this"}
 	}}

@@ -69,7 +69,7 @@ func newAction(b *block, env adapters.Env, abi sandbox.ABI) (adapters.Action, er
 	path := a.baseEnv.get("PATH")
 	a.programs = &programLookup{path: path}
 	var err error
-	startsPrograms := a.mocks == nil || a.mocks.Live()
+	startsPrograms := a.mocks == nil || a.mocks.Live(false)
 	if startsPrograms {
 		err = b.Sandbox.checkPaths(env.Dir)
 	}

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"context"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/adapters/adaptertest"
+	"hatchel/hcl/mock"
 )
 
 func bindMocked(t *testing.T, block string, mocks adapters.Mocks) *adaptertest.BoundTool {
@@ -23,10 +25,10 @@ tool "log" {
 }
 
 func TestMocksAnswerInPlaceOfPrograms(t *testing.T) {
-	var got *adapters.Program
-	mocks := &adaptertest.Mocks{Program: func(_ context.Context, p *adapters.Program) (*adapters.Exit, error) {
-		got = p
-		return &adapters.Exit{Stdout: []byte(`[1, 2]`), Stderr: []byte("warned"), Code: 3}, nil
+	var got *mock.Question
+	mocks := &adaptertest.Mocks{Reply: func(_ context.Context, q *mock.Question) (map[string]any, error) {
+		got = q
+		return map[string]any{"stdout": `[1, 2]`, "stderr": "warned", "exit": 3}, nil
 	}}
 	b := bindMocked(t, `"repo" {
     command  = ["log", "--author=${input.author}"]
@@ -45,20 +47,18 @@ func TestMocksAnswerInPlaceOfPrograms(t *testing.T) {
 	if !reflect.DeepEqual(out, want) {
 		t.Errorf("output %v", out)
 	}
-	sent := &adapters.Program{
-		Connection: "repo", Argv: []string{"git", "-C", "/srv/repo", "log", "--author=Eva"}, Dir: "of the tools",
-		Env: []adapters.EnvVar{{Name: "TZ", Value: "UTC"}}, Stdin: []byte("hello"),
-		WritesJSON: true,
+	sent := map[string]any{
+		"command": []any{"git", "-C", "/srv/repo", "log", "--author=Eva"}, "dir": "of the tools",
+		"env": map[string]any{"TZ": "UTC"}, "stdin": "hello",
 	}
-	got.Start = nil // runs it for live mocks
-	if !reflect.DeepEqual(got, sent) {
-		t.Errorf("program %+v", got)
+	if !reflect.DeepEqual(got.Sent, sent) || got.Connection != "repo" {
+		t.Errorf("sent %+v", got.Sent)
 	}
 }
 
 func TestTheMockOfAProgramFailsWithItsExitCode(t *testing.T) {
-	mocks := &adaptertest.Mocks{Program: func(context.Context, *adapters.Program) (*adapters.Exit, error) {
-		return &adapters.Exit{Stderr: []byte("no such branch"), Code: 128}, nil
+	mocks := &adaptertest.Mocks{Reply: func(context.Context, *mock.Question) (map[string]any, error) {
+		return map[string]any{"stderr": "no such branch", "exit": 128}, nil
 	}}
 	b := bindMocked(t, `{ command = ["git", "log"] }`, mocks)
 	_, err := b.Do(t.Context(), `{"author": "Eva"}`)
@@ -68,8 +68,8 @@ func TestTheMockOfAProgramFailsWithItsExitCode(t *testing.T) {
 }
 
 func TestAMockedProgramOfAPipeReadsWhatTheOneBeforeWrites(t *testing.T) {
-	mocks := &adaptertest.Mocks{Program: func(_ context.Context, p *adapters.Program) (*adapters.Exit, error) {
-		return &adapters.Exit{Stdout: []byte(string(p.Stdin) + p.Argv[0] + "\n")}, nil
+	mocks := &adaptertest.Mocks{Reply: func(_ context.Context, q *mock.Question) (map[string]any, error) {
+		return map[string]any{"stdout": fmt.Sprint(q.Sent["stdin"], q.Sent["command"].([]any)[0], "\n")}, nil
 	}}
 	b := bindMocked(t, `{
     pipe  = [["git", "log"], ["sort"], ["uniq"]]
@@ -82,22 +82,28 @@ func TestAMockedProgramOfAPipeReadsWhatTheOneBeforeWrites(t *testing.T) {
 }
 
 func TestTheMockOfAScriptSeesItsTextAndItsValues(t *testing.T) {
-	var got *adapters.Program
-	mocks := &adaptertest.Mocks{Program: func(_ context.Context, p *adapters.Program) (*adapters.Exit, error) {
-		got = p
-		return &adapters.Exit{}, nil
+	var got *mock.Question
+	mocks := &adaptertest.Mocks{Reply: func(_ context.Context, q *mock.Question) (map[string]any, error) {
+		got = q
+		return nil, nil
 	}}
 	b := bindMocked(t, `{ script = "git log --author=${input.author} | wc -l" }`, mocks)
 	if _, err := b.Do(t.Context(), `{"author": "Eva"}`); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(got.Script, "| wc -l") || len(got.Env) != 1 || got.Env[0].Value != "Eva" {
-		t.Errorf("program %+v", got)
+	env, _ := got.Sent["env"].(map[string]any)
+	if !strings.Contains(got.Sent["script"].(string), "| wc -l") || len(env) != 1 {
+		t.Fatalf("sent %+v", got.Sent)
+	}
+	for _, text := range env {
+		if text != "Eva" {
+			t.Errorf("env %v", env)
+		}
 	}
 }
 
 func TestASlowMockedProgramIsStoppedByTheTimeoutOfTheBlock(t *testing.T) {
-	mocks := &adaptertest.Mocks{Program: func(ctx context.Context, _ *adapters.Program) (*adapters.Exit, error) {
+	mocks := &adaptertest.Mocks{Reply: func(ctx context.Context, _ *mock.Question) (map[string]any, error) {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}}
@@ -112,8 +118,8 @@ func TestASlowMockedProgramIsStoppedByTheTimeoutOfTheBlock(t *testing.T) {
 }
 
 func TestTheOutputOfAMockIsCutLikeThatOfAProgram(t *testing.T) {
-	mocks := &adaptertest.Mocks{Program: func(context.Context, *adapters.Program) (*adapters.Exit, error) {
-		return &adapters.Exit{Stdout: []byte(strings.Repeat("x", 5000))}, nil
+	mocks := &adaptertest.Mocks{Reply: func(context.Context, *mock.Question) (map[string]any, error) {
+		return map[string]any{"stdout": strings.Repeat("x", 5000)}, nil
 	}}
 	b := bindMocked(t, `{
     command    = ["git", "log"]

@@ -34,7 +34,8 @@ func newAdapter(landlockABI func() sandbox.ABI) adapters.Adapter {
 	bind := func(_ context.Context, b *block, env adapters.Env) (adapters.Action, error) {
 		return newAction(b, env, landlockABI())
 	}
-	return adapters.New("shell", summary, (*block).spec, bind).WithConnections(false, "shell")
+	return adapters.New("shell", summary, (*block).spec, bind).WithConnections(false, "shell").
+		WithMock(mockKind())
 }
 
 // Connectors returns the connector of connection "shell".

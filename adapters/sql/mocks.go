@@ -6,35 +6,40 @@ import (
 	"database/sql/driver"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"io"
+	"maps"
 	"net/url"
+	"slices"
 	"strconv"
-	"syscall"
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/mattn/go-sqlite3"
 
 	"hatchel/adapters"
+	"hatchel/hcl/mock"
 	"hatchel/hcl/template/sqltext"
+	"hatchel/hcl/value"
 )
 
 // mockedDatabase is a database whose statements are answered by mocks, executed in memory, or executed for real and
 // rolled back. It implements database.
 type mockedDatabase struct {
-	mocks   adapters.Mocks
-	info    adapters.Database
-	dialect sqltext.Dialect
-	memory  *sqliteDatabase // in memory; nil for none
-	live    database        // the real one; nil if it is never asked
+	mocks      adapters.Mocks
+	connection string
+	kind       string          // of the connection, such as "sqlite"
+	hasInit    bool            // the connection has statements that make its tables
+	standIn    *mock.Mock      // the mock that makes memory; nil for none
+	memory     *sqliteDatabase // in memory; nil for none
+	live       database        // the real one; nil if it is never asked
 }
 
 func newMockedDatabase(env adapters.Env, dialect sqltext.Dialect) *mockedDatabase {
-	m := &mockedDatabase{mocks: env.Mocks, dialect: dialect}
-	m.info.Connection = env.ConnectionName
+	m := &mockedDatabase{mocks: env.Mocks, connection: env.ConnectionName}
 	for kind, of := range dialects {
 		if of == dialect {
-			m.info.Kind = kind
+			m.kind = kind
 		}
 	}
 	return m
@@ -46,7 +51,7 @@ func openMockedServer(
 	open func(context.Context, *serverConnection, adapters.Env) (any, error),
 ) (any, error) {
 	m := newMockedDatabase(env, c.dialect)
-	if !m.mocks.Live() {
+	if !m.mocks.Live(false) {
 		return m, nil
 	}
 	env.Mocks = nil
@@ -62,17 +67,18 @@ func openMockedServer(
 // connection. Live mocks without one use the file, which is neither created nor changed by init.
 func openMockedSQLite(ctx context.Context, c *sqliteConnection, env adapters.Env) (any, error) {
 	m := newMockedDatabase(env, sqltext.SQLite)
-	m.info.HasInit = c.Init != ""
-	inMemory := m.mocks.Seed(m.info, func() (adapters.Memory, error) {
-		m.memory = newSQLiteDatabase(ctx, c, "/"+rand.Text(), env, true)
-		first, err := m.memory.openConn(nil, m.memory.dsn("rwc", url.Values{}))
-		if err != nil {
-			return nil, err
+	m.hasInit = c.Init != ""
+	for _, of := range m.mocks.Of("sql", m.connection) {
+		if text, ok := of.Request["init"].(string); ok {
+			m.standIn = of
+			if err := m.makeMemory(ctx, c, env, text); err != nil {
+				_ = m.mocks.Fail(of, fmt.Sprintf("The statements of init fail, those of the connection or of the "+
+					"mock: %v.", err))
+			}
+			return m, nil
 		}
-		env.Defer(first.close)
-		return seededDatabase{first.raw}, m.memory.runInit(first)
-	})
-	if !inMemory && m.mocks.Live() {
+	}
+	if m.mocks.Live(false) {
 		s := newSQLiteDatabase(ctx, c, adapters.Absolute(env.Dir, c.File), env, false)
 		s.asItIs = true
 		m.live = s
@@ -80,16 +86,28 @@ func openMockedSQLite(ctx context.Context, c *sqliteConnection, env adapters.Env
 	return m, nil
 }
 
-// seededDatabase implements adapters.Memory with the first connection to a database in memory.
-type seededDatabase struct{ conn *sqlite3.SQLiteConn }
-
-func (s seededDatabase) Execute(statements string) error {
-	_, err := s.conn.Exec(statements, nil)
+// makeMemory makes the database in memory with the statements of its connection and of the mock.
+func (m *mockedDatabase) makeMemory(ctx context.Context, c *sqliteConnection, env adapters.Env, init string) error {
+	m.memory = newSQLiteDatabase(ctx, c, "/"+rand.Text(), env, true)
+	first, err := m.memory.openConn(nil, m.memory.dsn("rwc", url.Values{}))
+	if err != nil {
+		return err
+	}
+	env.Defer(first.close)
+	if err := m.memory.runInit(first); err != nil {
+		return err
+	}
+	m.mocks.Use(m.standIn, func(args map[string]any) ([]map[string]any, error) {
+		text, _ := args["query"].(string)
+		return queryMemory(first.raw, text)
+	})
+	_, err = first.raw.Exec(init, nil)
 	return err
 }
 
-func (s seededDatabase) Query(text string) (out []map[string]any, err error) {
-	rows, err := s.conn.Query(text, nil)
+// queryMemory returns the rows of a query of a database in memory.
+func queryMemory(conn *sqlite3.SQLiteConn, text string) (out []map[string]any, err error) {
+	rows, err := conn.Query(text, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -128,10 +146,9 @@ func (m *mockedDatabase) describe(ctx context.Context, text string, writes bool)
 }
 
 func (m *mockedDatabase) read(ctx context.Context, use func(transaction) error) error {
-	tx := &mockedTransaction{database: m, Transaction: m.mocks.Begin(m.info, true), readOnly: true}
-	defer tx.End(false)
+	tx := m.begin(true)
 	switch {
-	case tx.Live():
+	case tx.isLive:
 		err := m.live.read(ctx, tx.within(use))
 		tx.checkBegun(err)
 		return err
@@ -145,11 +162,15 @@ func (m *mockedDatabase) read(ctx context.Context, use func(transaction) error) 
 var errRolledBack = errors.New("the transaction of a test is rolled back")
 
 func (m *mockedDatabase) write(ctx context.Context, use func(transaction) error) (err error) {
-	tx := &mockedTransaction{database: m, Transaction: m.mocks.Begin(m.info, false)}
+	tx := m.begin(false)
 	committed := false
-	defer func() { tx.End(committed) }()
+	defer func() {
+		for _, q := range tx.asked {
+			m.mocks.Set(q, "committed", committed)
+		}
+	}()
 	switch {
-	case tx.Live():
+	case tx.isLive:
 		err = m.live.write(ctx, func(real transaction) error {
 			if err := tx.within(use)(real); err != nil {
 				return err
@@ -171,10 +192,19 @@ func (m *mockedDatabase) write(ctx context.Context, use func(transaction) error)
 
 // mockedTransaction is a transaction of a mockedDatabase.
 type mockedTransaction struct {
-	adapters.Transaction
 	database *mockedDatabase
 	readOnly bool
+	mocked   bool        // mocks have answers, so that the real database is not asked
+	isLive   bool        // the real database executes the statements, and rolls the transaction back
 	executed transaction // in memory, or of the real database; nil if the mocks have the answers
+	asked    []*mock.Question
+}
+
+// begin begins a transaction. It is that of one database, so one with mocks is answered by mocks alone.
+func (m *mockedDatabase) begin(readOnly bool) *mockedTransaction {
+	tx := &mockedTransaction{database: m, readOnly: readOnly, mocked: len(m.mocks.Of("sql", m.connection)) > 0}
+	tx.isLive = !tx.mocked && m.mocks.Live(!readOnly)
+	return tx
 }
 
 // within returns use for a transaction that is executed.
@@ -187,36 +217,45 @@ func (tx *mockedTransaction) within(use func(transaction) error) func(transactio
 
 // run implements transaction.
 func (tx *mockedTransaction) run(ctx context.Context, e *execution) error {
-	args := make([]any, len(e.args))
-	for i, v := range e.args {
-		args[i] = untypedList(v)
-	}
-	s := &adapters.Statement{Text: e.text, Args: args, HasRows: e.isQuery || e.kind.ReturnsRows}
-	answer, err := tx.Execute(ctx, s)
+	s := tx.newStatement(e)
+	reply, err := tx.database.mocks.Ask(ctx, s.question)
 	switch {
 	case err != nil:
-		return tx.database.engineError(err)
-	case answer == nil && tx.Live():
-		return tx.runLive(ctx, s, e)
-	case answer == nil && tx.executed != nil:
+		return err
+	case reply == nil && tx.isLive:
+		return tx.runLive(ctx, s.question, e)
+	case reply == nil:
 		return tx.executed.run(ctx, e)
-	case tx.readOnly && e.changesRows():
+	}
+	if name, what := s.contradiction(reply.Args); name != "" && !reply.Taped {
+		return tx.database.mocks.Fail(reply.Mock, fmt.Sprintf("the reply has %s, and the statement %s: %s.", name, what,
+			s.question.Name))
+	}
+	if _, rejected := reply.Args["error"].(string); rejected {
+		return tx.database.engineError(reply)
+	}
+	if tx.readOnly && e.changesRows() {
 		return modelError{errors.New(msgReadOnly)}
 	}
+	return newMockedResult(reply.Args).give(e)
+}
+
+// give makes a result that of an execution.
+func (r *mockedResult) give(e *execution) error {
 	if e.affected, e.lastID = 0, nil; e.changesRows() {
-		e.affected, e.lastID = answer.Affected, answer.LastID
+		e.affected, e.lastID = r.affected, r.lastID
 	}
-	if len(answer.Rows) == 0 && e.result.stream == nil {
+	if len(r.rows) == 0 && e.result.stream == nil {
 		return nil
 	}
-	columns := make([]column, len(answer.Columns))
-	for i, name := range answer.Columns {
+	columns := make([]column, len(r.columns))
+	for i, name := range r.columns {
 		columns[i].name = name
 	}
 	if err := e.result.setColumns(newResultColumns(columns)); err != nil {
 		return err
 	}
-	for _, values := range answer.Rows {
+	for _, values := range r.rows {
 		row := e.result.addRow()
 		if row == nil {
 			break
@@ -226,27 +265,69 @@ func (tx *mockedTransaction) run(ctx context.Context, e *execution) error {
 	return nil
 }
 
-// engineError returns the error of a mock as the engine would report it.
-func (m *mockedDatabase) engineError(err error) error {
-	var rejected *adapters.SQLError
-	if errors.Is(err, syscall.ECONNREFUSED) {
-		return &unreachableError{cause: err}
+// mockedResult is what a statement gives.
+type mockedResult struct {
+	columns  []string
+	rows     [][]any // values of the language, in the order of the columns
+	affected int
+	lastID   any // int or nil
+}
+
+// newMockedResult returns the result of a reply.
+func newMockedResult(reply map[string]any) *mockedResult {
+	out := &mockedResult{}
+	if columns, ok := reply["columns"].([]any); ok { // of a tape
+		out.columns, _ = mock.TextsOf(columns)
+		rows, _ := reply["cells"].([]any)
+		for _, row := range rows {
+			cells, _ := row.([]any)
+			out.rows = append(out.rows, cells)
+		}
 	}
-	if !errors.As(err, &rejected) {
-		return err
+	rows, _ := reply["rows"].([]any)
+	names := map[string]bool{}
+	for _, row := range rows {
+		object, _ := row.(map[string]any)
+		for name := range object {
+			names[name] = true
+		}
 	}
-	code, _ := strconv.ParseUint(rejected.Code, 10, 16)
-	switch m.dialect {
+	if rows != nil {
+		out.columns = slices.Sorted(maps.Keys(names))
+	}
+	for _, row := range rows {
+		object, _ := row.(map[string]any)
+		cells := make([]any, len(out.columns))
+		for i, name := range out.columns {
+			cells[i], _ = value.ResolveAll(object[name]) // values of a configuration are decoded
+		}
+		out.rows = append(out.rows, cells)
+	}
+	out.affected = len(rows)
+	if n, ok := reply["affected"].(int); ok {
+		out.affected = n
+	}
+	if id, ok := reply["last_id"].(int); ok {
+		out.lastID = id
+	}
+	return out
+}
+
+// engineError returns the error of a reply as the engine would report it.
+func (m *mockedDatabase) engineError(reply *mock.Reply) error {
+	message, code := reply.Text("error"), reply.Text("code")
+	number, _ := strconv.ParseUint(code, 10, 16)
+	switch dialects[m.kind] {
 	case sqltext.PostgreSQL:
-		return &pgconn.PgError{Severity: "ERROR", Code: rejected.Code, Message: rejected.Message,
-			ConstraintName: rejected.Name, Hint: rejected.Hint}
+		return &pgconn.PgError{Severity: "ERROR", Code: code, Message: message, ConstraintName: reply.Text("name"),
+			Hint: reply.Text("hint")}
 	case sqltext.MySQL:
-		report := &mysql.MySQLError{Number: uint16(code), Message: rejected.Message}
-		copy(report.SQLState[:], rejected.State)
+		report := &mysql.MySQLError{Number: uint16(number), Message: message}
+		copy(report.SQLState[:], reply.Text("state"))
 		return report
 	}
-	return &mockedSQLiteError{rejected.Message, sqlite3.Error{
-		Code: sqlite3.ErrNo(code & 0xff), ExtendedCode: sqlite3.ErrNoExtended(code),
+	return &mockedSQLiteError{message, sqlite3.Error{
+		Code: sqlite3.ErrNo(number & 0xff), ExtendedCode: sqlite3.ErrNoExtended(number),
 	}}
 }
 

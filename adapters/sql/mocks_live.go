@@ -3,6 +3,7 @@ package sql
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,17 +13,18 @@ import (
 	"github.com/mattn/go-sqlite3"
 
 	"hatchel/adapters"
+	"hatchel/hcl/mock"
 )
 
-// checkBegun tells a transaction that the real database has not begun it.
+// checkBegun reports that the real database has not begun the transaction.
 func (tx *mockedTransaction) checkBegun(err error) {
 	if err != nil && tx.executed == nil {
-		tx.Unreachable(err)
+		tx.database.mocks.FailRecording(nil, "the database %s cannot be reached: %s", tx.database.connection, err)
 	}
 }
 
-// runLive executes a statement in the real database, and passes its answer on to the mocks.
-func (tx *mockedTransaction) runLive(ctx context.Context, s *adapters.Statement, e *execution) error {
+// runLive executes a statement in the real database, and records its answer.
+func (tx *mockedTransaction) runLive(ctx context.Context, q *mock.Question, e *execution) error {
 	known := e.result.rows
 	var kept *keptRows
 	if stream := e.result.stream; stream != nil {
@@ -30,7 +32,7 @@ func (tx *mockedTransaction) runLive(ctx context.Context, s *adapters.Statement,
 		stream.reader = kept
 	}
 	err := tx.executed.run(ctx, e)
-	var answer *adapters.SQLResult
+	var answer *mockedResult
 	switch {
 	case kept != nil:
 		e.result.stream.flush()
@@ -38,12 +40,40 @@ func (tx *mockedTransaction) runLive(ctx context.Context, s *adapters.Statement,
 	case !e.result.truncated:
 		answer = e.answer(known)
 	}
-	reported := err
-	if rejected := rejection(err); rejected != nil {
-		reported = rejected
+	mocks := tx.database.mocks
+	switch rejected := rejection(err); {
+	case rejected != nil:
+		mocks.Record(q, rejected)
+	case err != nil:
+		mocks.FailRecording(nil, "%s has failed: %s", q.Name, err)
+	case answer == nil:
+		mocks.FailRecording(nil, "the rows of %s are not complete: they were cut, or are too many for a tape", q.Name)
+	default:
+		mocks.Record(q, answer.taped())
 	}
-	tx.Executed(s, answer, reported)
 	return err
+}
+
+// taped returns the result as a tape has it. It is the inverse of newMockedResult.
+func (r *mockedResult) taped() map[string]any {
+	reply := map[string]any{}
+	if r.affected != 0 {
+		reply["affected"] = r.affected
+	}
+	if r.columns != nil {
+		columns, rows := make([]any, len(r.columns)), make([]any, len(r.rows))
+		for i, name := range r.columns {
+			columns[i] = name
+		}
+		for i, row := range r.rows {
+			rows[i] = row
+		}
+		reply["columns"], reply["cells"] = columns, rows
+	}
+	if r.lastID != nil {
+		reply["last_id"] = r.lastID
+	}
+	return reply
 }
 
 // maxKept is the size in bytes from which streamed rows are not kept.
@@ -52,13 +82,13 @@ const maxKept = 8 << 20
 // keptRows passes rows on to a reader, and keeps them.
 type keptRows struct {
 	adapters.RowReader
-	result adapters.SQLResult
+	result mockedResult
 	size   int
 }
 
 // Begin implements adapters.RowReader.
 func (k *keptRows) Begin(columns []string) error {
-	k.result.Columns = slices.Clone(columns)
+	k.result.columns = slices.Clone(columns)
 	return k.RowReader.Begin(columns)
 }
 
@@ -69,13 +99,13 @@ func (k *keptRows) Row(cells []any) error {
 		k.size += 16 + len(text)
 	}
 	if k.size <= maxKept {
-		k.result.Rows = append(k.result.Rows, slices.Clone(cells))
+		k.result.rows = append(k.result.rows, slices.Clone(cells))
 	}
 	return k.RowReader.Row(cells)
 }
 
 // answer returns the rows, or nil if they are too many.
-func (k *keptRows) answer() *adapters.SQLResult {
+func (k *keptRows) answer() *mockedResult {
 	if k.size > maxKept {
 		return nil
 	}
@@ -83,15 +113,15 @@ func (k *keptRows) answer() *adapters.SQLResult {
 }
 
 // answer returns what the execution has added to its result, which had known rows before.
-func (e *execution) answer(known int) *adapters.SQLResult {
-	out := &adapters.SQLResult{Affected: e.affected, LastID: e.lastID}
+func (e *execution) answer(known int) *mockedResult {
+	out := &mockedResult{affected: e.affected, lastID: e.lastID}
 	if e.result.columns == nil {
 		return out
 	}
 	for _, c := range e.result.columns.columns {
-		out.Columns = append(out.Columns, c.name)
+		out.columns = append(out.columns, c.name)
 	}
-	n := len(out.Columns)
+	n := len(out.columns)
 	for i := known; i < e.result.rows; i++ {
 		row := slices.Clone(e.result.cells[i*n : i*n+n])
 		for k, v := range row {
@@ -99,25 +129,30 @@ func (e *execution) answer(known int) *adapters.SQLResult {
 				row[k] = int(number)
 			}
 		}
-		out.Rows = append(out.Rows, row)
+		out.rows = append(out.rows, row)
 	}
 	return out
 }
 
-// rejection returns the error of a database that rejects a statement, or nil. It is the inverse of engineError.
-func rejection(err error) *adapters.SQLError {
+// rejection returns the error of a database that rejects a statement as a tape has it, or nil. It is the inverse of
+// engineError.
+func rejection(err error) map[string]any {
 	var postgres *pgconn.PgError
 	var maria *mysql.MySQLError
 	var lite sqlite3.Error
+	reply := map[string]any{}
 	switch {
 	case errors.As(err, &postgres):
-		return &adapters.SQLError{Code: postgres.Code, Message: postgres.Message, Hint: postgres.Hint,
-			Name: readPostgresReport(postgres).name}
+		reply["error"], reply["code"], reply["hint"] = postgres.Message, postgres.Code, postgres.Hint
+		reply["name"] = readPostgresReport(postgres).name
 	case errors.As(err, &maria):
-		return &adapters.SQLError{Code: strconv.Itoa(int(maria.Number)), Message: maria.Message,
-			State: strings.TrimRight(string(maria.SQLState[:]), "\x00")}
+		reply["error"], reply["code"] = maria.Message, strconv.Itoa(int(maria.Number))
+		reply["state"] = strings.TrimRight(string(maria.SQLState[:]), "\x00")
 	case errors.As(err, &lite):
-		return &adapters.SQLError{Code: strconv.Itoa(int(lite.ExtendedCode)), Message: lite.Error()}
+		reply["error"], reply["code"] = lite.Error(), strconv.Itoa(int(lite.ExtendedCode))
+	default:
+		return nil
 	}
-	return nil
+	maps.DeleteFunc(reply, func(name string, text any) bool { return name != "error" && text == "" })
+	return reply
 }

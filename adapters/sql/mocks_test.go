@@ -1,15 +1,15 @@
 package sql
 
 import (
+	"context"
 	"reflect"
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 
-	"hatchel/adapters"
 	"hatchel/adapters/adaptertest"
+	"hatchel/hcl/mock"
 	"hatchel/hcl/value"
 )
 
@@ -28,17 +28,16 @@ tool "pay" {
 `
 
 func TestMocksAnswerStatementsInATransaction(t *testing.T) {
-	var sent []*adapters.Statement
-	mocks := &adaptertest.Mocks{Statement: func(s *adapters.Statement) (*adapters.SQLResult, error) {
-		sent = append(sent, s)
-		if len(sent)%2 == 1 {
-			return &adapters.SQLResult{Affected: 1}, nil
+	mocks := &adaptertest.Mocks{}
+	mocks.Reply = func(context.Context, *mock.Question) (map[string]any, error) {
+		if len(mocks.Asked)%2 == 1 {
+			return map[string]any{"affected": 1}, nil
 		}
-		if len(sent) == 4 {
-			return nil, &adapters.SQLError{Code: "23505", Message: "duplicate key"}
+		if len(mocks.Asked) == 4 {
+			return map[string]any{"code": "23505", "error": "duplicate key"}, nil
 		}
-		return &adapters.SQLResult{Columns: []string{"number", "at"}, Rows: [][]any{{12, "now"}}, Affected: 1}, nil
-	}}
+		return map[string]any{"columns": []any{"number", "at"}, "cells": []any{[]any{12, "now"}}, "affected": 1}, nil
+	}
 	b := adaptertest.Bind(t, adaptertest.Source{Set: testSet, HCL: mockedPayments, Mocks: mocks})
 	out, err := b.Do(t.Context(), `{"id": 7}`)
 	if err != nil {
@@ -47,28 +46,31 @@ func TestMocksAnswerStatementsInATransaction(t *testing.T) {
 	if got := toJSON(t, out["results"]); !strings.Contains(got, `"rows":[{"number":12,"at":"now"}]`) {
 		t.Errorf("results %s", got)
 	}
-	if !strings.HasPrefix(sent[0].Text, "UPDATE accounts SET paid = true WHERE id = $1") ||
-		!reflect.DeepEqual(sent[0].Args, []any{7}) {
-		t.Errorf("sent %+v", sent[0])
+	sent := mocks.Asked[0].Sent
+	if !strings.HasPrefix(sent["statement"].(string), "UPDATE accounts SET paid = true WHERE id = $1") ||
+		!reflect.DeepEqual(sent["args"], []any{7}) {
+		t.Errorf("sent %+v", sent)
 	}
 	_, err = b.Do(t.Context(), `{"id": 7}`)
 	if err == nil || !strings.Contains(err.Error(), "already exists") {
 		t.Errorf("error %v", err)
 	}
-	if !slices.Equal(mocks.Ended, []bool{true, false}) {
-		t.Errorf("committed %v", mocks.Ended)
+	if !slices.Equal(committed(mocks), []bool{true, true, false, false}) {
+		t.Errorf("committed %v", committed(mocks))
 	}
 }
 
-func TestAMockedServerMayRefuseConnections(t *testing.T) {
-	mocks := &adaptertest.Mocks{Statement: func(*adapters.Statement) (*adapters.SQLResult, error) {
-		return nil, syscall.ECONNREFUSED
-	}}
-	b := adaptertest.Bind(t, adaptertest.Source{Set: testSet, HCL: mockedPayments, Mocks: mocks})
-	_, err := b.Do(t.Context(), `{"id": 7}`)
-	if err == nil || !strings.Contains(err.Error(), `the database "bank" is unavailable`) {
-		t.Errorf("error %v", err)
+// committed returns whether the transaction of each statement was committed.
+func committed(mocks *adaptertest.Mocks) (all []bool) {
+	for _, q := range mocks.Asked {
+		all = append(all, q.Sent["committed"] == true)
 	}
+	return all
+}
+
+// mocksWithInit returns a mock that makes a database in memory.
+func mocksWithInit(init string) *adaptertest.Mocks {
+	return &adaptertest.Mocks{Mocks: []*mock.Mock{{Request: map[string]any{"init": init}}}}
 }
 
 const mockedLedger = `
@@ -88,13 +90,10 @@ tool "store" {
 `
 
 func TestAMockedSQLiteDatabaseIsARealOneInMemory(t *testing.T) {
-	init := "INSERT INTO invoices VALUES (1, 10)"
-	mocks := &adaptertest.Mocks{Init: &init, Statement: func(*adapters.Statement) (*adapters.SQLResult, error) {
-		return nil, nil
-	}}
+	mocks := mocksWithInit("INSERT INTO invoices VALUES (1, 10)")
 	b := adaptertest.Bind(t, adaptertest.Source{Set: testSet, HCL: mockedLedger, Mocks: mocks})
-	if mocks.InitError != nil {
-		t.Fatal(mocks.InitError)
+	if mocks.Failed != nil {
+		t.Fatal(mocks.Failed)
 	}
 	if _, err := b.Do(t.Context(), `{"id": 2}`); err != nil {
 		t.Fatal(err)
@@ -109,14 +108,13 @@ func TestAMockedSQLiteDatabaseIsARealOneInMemory(t *testing.T) {
 	if got := toJSON(t, out["results"]); !strings.Contains(got, `[{"n":3}]`) {
 		t.Errorf("results %s: the rejected call was not rolled back, or the first row is missing", got)
 	}
-	if !slices.Equal(mocks.Ended, []bool{true, false, true}) {
-		t.Errorf("committed %v", mocks.Ended)
+	if !slices.Equal(committed(mocks), []bool{true, true, true, false, false, true, true, true}) {
+		t.Errorf("committed %v", committed(mocks))
 	}
 }
 
 func TestReadersAndTheWriterShareTheDatabaseInMemory(t *testing.T) {
-	init := ""
-	mocks := &adaptertest.Mocks{Init: &init}
+	mocks := mocksWithInit("")
 	b := adaptertest.Bind(t, adaptertest.Source{Set: testSet, HCL: mockedLedger, Mocks: mocks})
 	memory := b.Handle("ledger").(*mockedDatabase).memory
 	var all sync.WaitGroup
@@ -149,8 +147,7 @@ func TestReadersAndTheWriterShareTheDatabaseInMemory(t *testing.T) {
 }
 
 func TestADatabaseInMemoryMakesNoFiles(t *testing.T) {
-	init := ""
-	mocks := &adaptertest.Mocks{Init: &init}
+	mocks := mocksWithInit("")
 	b := adaptertest.Bind(t, adaptertest.Source{Set: testSet, HCL: mockedLedger, Mocks: mocks})
 	memory := b.Handle("ledger").(*mockedDatabase).memory
 	for _, text := range []string{"ATTACH DATABASE '/tmp/x.db' AS x", "VACUUM INTO '/tmp/x.db'"} {
@@ -164,11 +161,10 @@ func TestADatabaseInMemoryMakesNoFiles(t *testing.T) {
 }
 
 func TestAMistakeInTheStatementsOfAMockIsReported(t *testing.T) {
-	init := "INSERT INTO invoice VALUES (1)"
-	mocks := &adaptertest.Mocks{Init: &init}
+	mocks := mocksWithInit("INSERT INTO invoice VALUES (1)")
 	adaptertest.Bind(t, adaptertest.Source{Set: testSet, HCL: mockedLedger, Mocks: mocks})
-	if mocks.InitError == nil || mocks.InitError.Error() != "no such table: invoice" {
-		t.Errorf("error %v", mocks.InitError)
+	if len(mocks.Failed) != 1 || !strings.Contains(mocks.Failed[0], "no such table: invoice") {
+		t.Errorf("failed %q", mocks.Failed)
 	}
 }
 

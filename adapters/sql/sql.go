@@ -22,7 +22,8 @@ const blockDoc = "Runs SQL on the database that the label names. Values in a sta
 
 // Adapter returns the sql block of tools and steps.
 func Adapter() adapters.Adapter {
-	return adapters.New("sql", blockDoc, (*block).spec, bind).WithConnections(true, "sqlite", "postgres", "mysql")
+	return adapters.New("sql", blockDoc, (*block).spec, bind).WithConnections(true, "sqlite", "postgres", "mysql").
+		WithMock(mockKind())
 }
 
 // dialects are the dialects of the connections by their kind.

@@ -30,7 +30,7 @@ type Kind struct {
 // NewLanguage returns the language with the blocks of some adapters.
 func NewLanguage(kinds hcl.Kinds) *Language {
 	l := &Language{kinds: kinds, kindsOf: map[string]*Kind{}, topLevel: hcl.TopLevelBlocks()}
-	for _, r := range slices.Concat(hcl.Reference(kinds), testblock.Reference()) {
+	for _, r := range slices.Concat(hcl.Reference(kinds), testblock.Reference(kinds)) {
 		l.kindsOf[r.Key] = &Kind{r.Key, r.Name, r.Doc, r.Spec}
 	}
 	return l

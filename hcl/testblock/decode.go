@@ -3,6 +3,7 @@ package testblock
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
 	"hatchel/hcl/eval/hclexpr"
+	"hatchel/hcl/mock"
 	"hatchel/hcl/value"
 )
 
@@ -50,9 +52,9 @@ type answerBlock struct {
 }
 
 type afterBlock struct {
-	name, connection string
-	values           *arguments
-	at               diag.Range
+	name, kind, connection string
+	values                 *arguments
+	at                     diag.Range
 }
 
 type expectBlock struct {
@@ -61,13 +63,12 @@ type expectBlock struct {
 	at     diag.Range
 }
 
-var testArguments = []argument{
-	{name: "args", doc: "The arguments of the call. A path stands for an uploaded file.", typ: mapType},
-	{name: "now", doc: "The time of the call, such as \"2026-02-01T10:00:00Z\". By default that of the machine.",
-		typ: textType},
-}
+var testArguments = slices.Concat(
+	of(mock.Map, "args", "The arguments of the call. A path stands for an uploaded file."),
+	of(mock.Text, "now", "The time of the call, such as \"2026-02-01T10:00:00Z\". By default that of the machine."),
+)
 
-var uriArguments = []argument{{name: "resource", doc: "The URI of the resource to read.", typ: textType}}
+var uriArguments = of(mock.Text, "resource", "The URI of the resource to read.")
 
 const defaultTimeout = 10 * time.Second
 
@@ -113,15 +114,19 @@ func (b *block) headSpec() decode.Spec {
 
 // blockSpec is the spec of the nested blocks. They are decoded when it is known what is tested.
 func (b *block) blockSpec() decode.Spec {
+	var mocks []string
+	for _, name := range b.cfg.Kinds.Mocked() {
+		mocks = append(mocks, "mock "+name)
+	}
 	return decode.Spec{
 		decode.Blocks("caller", "", "Who calls. Without it the caller is not known, as over standard input.",
 			func() decode.Spec { return newArguments(callerArguments).spec() }, b.decodeCaller),
-		decode.Blocks("mock", "kind", "Requests to a backend, and its answers: mock "+
-			"http, mock sql and mock shell.", nil, b.decodeMock),
+		decode.Blocks("mock", "kind", "Requests to a backend, and its answers: "+diag.JoinAnd(mocks)+".", nil,
+			b.decodeMock),
 		decode.Blocks("answer", "question", "The answer of the client to a question, or of an operator about the call.",
 			func() decode.Spec { return answerSpec(newArguments(answerArguments)) }, b.decodeAnswer),
-		decode.Blocks("after", "name", "A query of a SQLite database that init has made, when the call is over. Read "+
-			"as after.<name>.row and after.<name>.rows.", afterSpec, b.decodeAfter),
+		decode.Blocks("after", "name", b.queries(func(q *mock.After) string { return q.Doc })+", when the call is "+
+			"over. Read as after.<name>.row and after.<name>.rows.", b.afterSpec, b.decodeAfter),
 		decode.Blocks("expect", "", "What must come of the call. All blocks must hold.",
 			func() decode.Spec { return new(expectBlock).spec() }, b.decodeExpect),
 	}
@@ -164,29 +169,44 @@ func (b *block) decodeAnswer(d *decode.Decoder, n *hclsyntax.Block) {
 
 func (b *block) decodeAfter(d *decode.Decoder, n *hclsyntax.Block) {
 	before := len(d.Diags)
-	if d.CheckNames(n, afterSpec()); len(d.Diags) > before {
+	if d.CheckNames(n, b.afterSpec()); len(d.Diags) > before {
 		return
 	}
-	if len(n.Labels) != 1 || len(n.Body.Blocks) != 1 || n.Body.Blocks[0].Type != "sql" ||
-		len(n.Body.Blocks[0].Labels) != 1 || len(n.Body.Attributes) > 0 {
-		d.Errorf(n.DefRange(), "Query needed", "An after block has a name, and in it one query of a SQLite database: "+
-			"sql \"ledger\" { query = \"SELECT …\" }.")
+	if len(n.Labels) != 1 || len(n.Body.Blocks) != 1 || len(n.Body.Blocks[0].Labels) != 1 ||
+		len(n.Body.Attributes) > 0 {
+		d.Errorf(n.DefRange(), "Query needed", "An after block has a name, and in it %s.",
+			b.queries(func(q *mock.After) string { return q.Missing }))
 		return
 	}
 	query := n.Body.Blocks[0]
-	b.noteConnection(d, query.LabelRanges[0], "sql", query.Labels[0])
-	a := &afterBlock{name: n.Labels[0], connection: query.Labels[0], values: newArguments(afterArguments),
-		at: diag.RangeOf(query.DefRange())}
+	b.noteConnection(d, query.LabelRanges[0], query.Type, query.Labels[0])
+	a := &afterBlock{name: n.Labels[0], kind: query.Type, connection: query.Labels[0],
+		at: diag.RangeOf(query.DefRange()), values: newArguments(b.cfg.Kinds.Mock(query.Type).After.Arguments)}
 	d.Body(query, a.values.spec())
 	b.after = append(b.after, a)
 }
 
-func afterSpec() decode.Spec {
-	query := func() decode.Spec { return newArguments(afterArguments).spec() }
-	return decode.Spec{decode.Blocks("sql", "connection", "The database.", query, nil)}
+// afterSpec is the spec of the queries that backends take.
+func (b *block) afterSpec() (spec decode.Spec) {
+	for _, name := range b.cfg.Kinds.Mocked() {
+		if q := b.cfg.Kinds.Mock(name).After; q != nil {
+			spec = append(spec, decode.Blocks(name, "connection", q.Of,
+				func() decode.Spec { return newArguments(q.Arguments).spec() }, nil))
+		}
+	}
+	return spec
 }
 
-var afterArguments = []argument{{name: "query", doc: "The query.", typ: textType}}
+// queries returns what each of the queries says of itself.
+func (b *block) queries(text func(*mock.After) string) string {
+	var texts []string
+	for _, name := range b.cfg.Kinds.Mocked() {
+		if q := b.cfg.Kinds.Mock(name).After; q != nil {
+			texts = append(texts, text(q))
+		}
+	}
+	return diag.JoinOr(texts)
+}
 
 func (b *block) decodeExpect(d *decode.Decoder, n *hclsyntax.Block) {
 	e := &expectBlock{at: diag.RangeOf(n.DefRange())}
@@ -297,8 +317,7 @@ func (b *block) element(name string, each *hcl.Each) *Test {
 	}
 	b.setAnswers(t, e)
 	for _, a := range b.after {
-		query, _ := a.values.values(e)["query"].(string)
-		t.After = append(t.After, &After{a.name, a.connection, query, a.at})
+		t.After = append(t.After, &After{a.name, a.kind, a.connection, a.values.values(e), a.at})
 	}
 	for _, x := range b.expects {
 		t.Expects = append(t.Expects, b.expect(x, e))

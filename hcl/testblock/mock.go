@@ -13,11 +13,12 @@ import (
 	"hatchel/hcl/decode"
 	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
+	"hatchel/hcl/mock"
 )
 
 // mockBlock is a mock block being decoded.
 type mockBlock struct {
-	*mockArguments
+	*mock.Kind
 	kind, connection string
 	asked            *arguments // request, then details
 	replies          []*replyBlock
@@ -31,28 +32,27 @@ type replyBlock struct {
 	body   *hclsyntax.Body
 }
 
-func newMock(kind string) *mockBlock {
-	m := &mockBlock{kind: kind, mockArguments: mockKinds[kind]}
-	m.asked = newArguments(slices.Concat(m.request, of(textType, "tape", tapeDoc), m.details))
-	return m
+func newMock(name string, k *mock.Kind) *mockBlock {
+	return &mockBlock{kind: name, Kind: k,
+		asked: newArguments(slices.Concat(k.Request, of(mock.Text, "tape", tapeDoc), k.Details))}
 }
 
 func (m *mockBlock) newReply() *replyBlock {
-	return &replyBlock{values: newArguments(slices.Concat(m.answers, m.answeredBesides))}
+	return &replyBlock{values: newArguments(m.Replied())}
 }
 
 func (m *mockBlock) replySpec(r *replyBlock) decode.Spec {
-	spec, n := r.values.spec(), len(m.answers)
+	spec, n := r.values.spec(), len(m.Answers)
 	return append(decode.AtMostOneOf("the answer", spec[:n]...), spec[n:]...)
 }
 
 func (m *mockBlock) spec() decode.Spec {
-	spec, n := m.asked.spec(), len(m.request)+1 // with the tape
+	spec, n := m.asked.spec(), len(m.Request)+1 // with the tape
 	choose := decode.ExactlyOneOf
-	if m.kind == "sql" {
-		choose = decode.AtMostOneOf // because args alone also say what is answered; see checkAsked
+	if m.Missing != "" {
+		choose = decode.AtMostOneOf // because the details alone also say what is answered; see checkAsked
 	}
-	return append(append(choose(m.choice, spec[:n]...), spec[n:]...),
+	return append(append(choose(m.Choice, spec[:n]...), spec[n:]...),
 		decode.Custom("times", "integer or any", "How often the mock answers. With several reply blocks, each answers "+
 			"once, and the last one again.", m.decodeTimes).DefaultDoc("the number of replies"),
 		decode.Blocks("reply", "", "An answer. Several replies are given one after the other.",
@@ -80,13 +80,17 @@ func (m *mockBlock) decodeTimes(d *decode.Decoder, e hclsyntax.Expression) {
 
 // decodeMock decodes a mock block.
 func (b *block) decodeMock(d *decode.Decoder, n *hclsyntax.Block) {
-	if len(n.Labels) == 0 || mockKinds[n.Labels[0]] == nil || len(n.Labels) > 2 {
+	var k *mock.Kind
+	if len(n.Labels) > 0 {
+		k = b.cfg.Kinds.Mock(n.Labels[0])
+	}
+	if k == nil || len(n.Labels) > 2 {
+		names := b.cfg.Kinds.Mocked()
 		d.Errorf(n.DefRange(), "Wrong number of labels", "A mock block names a kind of backend, and its connection if "+
-			"it has one: `mock \"http\" \"shop\" {`. The kinds are %s.",
-			diag.OneOf([]string{"http", "sql", "shell"}, "http, sql and shell"))
+			"it has one: `mock %q \"shop\" {`. The kinds are %s.", names[0], diag.OneOf(names, diag.JoinAnd(names)))
 		return
 	}
-	m := newMock(n.Labels[0])
+	m := newMock(n.Labels[0], k)
 	m.at = diag.RangeOf(n.DefRange())
 	if len(n.Labels) == 2 {
 		m.connection = n.Labels[1]
@@ -102,18 +106,12 @@ func (b *block) decodeMock(d *decode.Decoder, n *hclsyntax.Block) {
 	b.mocks = append(b.mocks, m)
 }
 
-// checkAsked reports a mock that would answer every statement of its connection.
+// checkAsked reports a mock that would answer everything of its connection.
 func (m *mockBlock) checkAsked(d *decode.Decoder, n *hclsyntax.Block) {
-	if m.kind != "sql" {
-		return
+	isWritten := func(a mock.Argument) bool { return n.Body.Attributes[a.Name] != nil }
+	if m.Missing != "" && !slices.ContainsFunc(m.asked.of, isWritten) {
+		d.Errorf(n.DefRange(), "Missing argument", "%s", m.Missing)
 	}
-	for _, name := range []string{"statement", "args", "init", "tape"} {
-		if n.Body.Attributes[name] != nil {
-			return
-		}
-	}
-	d.Errorf(n.DefRange(), "Missing argument", "What is answered is required: write statement, which may be a part of "+
-		"it, or args, or both; or init or tape.")
 }
 
 // noteConnection takes down, for editors, which connection a label names: of the backends that the test reaches.
@@ -143,7 +141,7 @@ func (b *block) checkReached(d *decode.Decoder, m *mockBlock, n *hclsyntax.Block
 			backends = append(backends, s.Backend)
 		}
 		for _, backend := range backends {
-			if connection := backend.Connection; mockKinds[backend.Kind] != nil {
+			if connection := backend.Connection; b.cfg.Kinds.Mock(backend.Kind) != nil {
 				label := ""
 				if connection != nil {
 					label = connection.Name
@@ -157,8 +155,8 @@ func (b *block) checkReached(d *decode.Decoder, m *mockBlock, n *hclsyntax.Block
 			}
 		}
 	})
-	isHTTP := func(as string) bool { return strings.HasPrefix(as, name("http", "")) }
-	if slices.Contains(reached, wanted) || m.hasWholeURL(n) && slices.ContainsFunc(reached, isHTTP) {
+	isSameKind := func(as string) bool { return strings.HasPrefix(as, name(m.kind, "")) }
+	if slices.Contains(reached, wanted) || m.answersAnywhere(n) && slices.ContainsFunc(reached, isSameKind) {
 		return
 	}
 	hint := " It reaches nothing that can be mocked."
@@ -169,26 +167,27 @@ func (b *block) checkReached(d *decode.Decoder, m *mockBlock, n *hclsyntax.Block
 		diag.OneOf(connections, hint))
 }
 
-// hasWholeURL reports whether a mock without connection is one of a whole URL, which the requests of any connection may
-// have, such as that for a token. A path, which begins with a slash, belongs to a connection.
-func (m *mockBlock) hasWholeURL(n *hclsyntax.Block) bool {
-	for _, method := range methods {
-		a := n.Body.Attributes[method]
-		if a == nil || m.connection != "" {
-			continue
+// answersAnywhere reports whether a mock without connection answers for the backends of any connection.
+func (m *mockBlock) answersAnywhere(n *hclsyntax.Block) bool {
+	for _, asked := range m.Request {
+		if a := n.Body.Attributes[asked.Name]; a != nil && m.connection == "" && m.Anywhere != nil {
+			return m.Anywhere(literalStart(a.Expr))
 		}
-		address, ok := a.Expr.(*hclsyntax.TemplateExpr)
-		if !ok || len(address.Parts) == 0 {
-			return true
-		}
-		first, ok := address.Parts[0].(*hclsyntax.LiteralValueExpr)
-		return !ok || first.Val.Type() != cty.String || !strings.HasPrefix(first.Val.AsString(), "/")
 	}
 	return false
 }
 
-func isURL(address string) bool {
-	return strings.HasPrefix(address, "http://") || strings.HasPrefix(address, "https://")
+// literalStart returns the beginning of a text, as far as it is a literal.
+func literalStart(e hclsyntax.Expression) string {
+	text, ok := e.(*hclsyntax.TemplateExpr)
+	if !ok || len(text.Parts) == 0 {
+		return ""
+	}
+	first, ok := text.Parts[0].(*hclsyntax.LiteralValueExpr)
+	if !ok || first.Val.Type() != cty.String {
+		return ""
+	}
+	return first.Val.AsString()
 }
 
 // name returns a kind of backend and its connection as they are written.
@@ -203,8 +202,8 @@ func name(kind, connection string) string {
 const tapeSuffix = ".tape.json"
 
 // mock returns the mock for one element.
-func (m *mockBlock) mock(e *element) *Mock {
-	out := &Mock{Kind: m.kind, Connection: m.connection, Request: m.asked.values(e), Range: m.at,
+func (m *mockBlock) mock(e *element) *mock.Mock {
+	out := &mock.Mock{Kind: m.kind, Connection: m.connection, Request: m.asked.values(e), Range: m.at,
 		Times: max(len(m.replies), 1)}
 	if m.times != nil {
 		out.Times = *m.times
@@ -215,15 +214,9 @@ func (m *mockBlock) mock(e *element) *Mock {
 				"whose name ends in %s, such as \"orders%[1]s\", not %q.", tapeSuffix, tape)
 		}
 	}
-	for _, method := range methods {
-		if path, ok := out.Request[method]; ok {
-			delete(out.Request, method)
-			if text, ok := path.(string); ok && m.connection == "" && !isURL(text) {
-				e.diags.Errorf(m.asked.ranges()[method], "Path without a connection", "A mock without a connection "+
-					"has a whole URL, such as \"https://login.example/token\", not %q. A path belongs to a "+
-					"connection: `mock \"http\" \"shop\" {`.", text)
-			}
-			out.Request["method"], out.Request["path"] = strings.ToUpper(method), path
+	if m.Check != nil {
+		for _, p := range m.Check(out) {
+			e.diags.Errorf(m.asked.ranges()[p.Argument], p.Summary, "%s", p.Detail)
 		}
 	}
 	for _, r := range m.replies {

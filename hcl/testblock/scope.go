@@ -3,16 +3,17 @@ package testblock
 import (
 	"hatchel/hcl"
 	"hatchel/hcl/eval"
+	"hatchel/hcl/mock"
 	"hatchel/hcl/schema"
 )
 
 // conditionScope is the scope of conditions: what has come of the call. Their values are the members of Frame.Input.
 func (b *block) conditionScope(outer *eval.Scope) *eval.Scope {
-	args, steps := anyType, schema.ObjectOf()
+	args, steps := mock.Any, schema.ObjectOf()
 	if b.op != nil {
 		args = certain(b.op.Input)
 		for _, s := range b.op.Steps {
-			t := anyType
+			t := mock.Any
 			if s.Each == nil {
 				t = certain(s.Backend.Effects.Output)
 			}
@@ -29,8 +30,9 @@ func (b *block) conditionScope(outer *eval.Scope) *eval.Scope {
 		name string
 		typ  *schema.Type
 	}{
-		{"result", b.resultType()}, {"text", textType}, {"content", listType}, {"error", textType},
-		{"partial", partialType}, {"sent", sentType}, {"step", steps}, {"called", textsType}, {"after", after}, {"args", args},
+		{"result", b.resultType()}, {"text", mock.Text}, {"content", mock.List}, {"error", mock.Text},
+		{"partial", partialType}, {"sent", sentType}, {"step", steps}, {"called", mock.Texts},
+		{"after", after}, {"args", args},
 	} {
 		of := root(r.name, r.typ)
 		if kind := map[string]string{"step": "step", "args": "input"}[r.name]; b.op != nil && kind != "" {
@@ -42,13 +44,13 @@ func (b *block) conditionScope(outer *eval.Scope) *eval.Scope {
 }
 
 var (
-	afterType = schema.ObjectOf(&schema.Member{Name: "row", Type: anyType},
-		&schema.Member{Name: "rows", Type: schema.ListOf(anyType)})
-	sentType = schema.ListOf(anyType)
+	afterType = schema.ObjectOf(&schema.Member{Name: "row", Type: mock.Any},
+		&schema.Member{Name: "rows", Type: schema.ListOf(mock.Any)})
+	sentType = schema.ListOf(mock.Any)
 	// partialType is that of the failures after which a call went on. Without any, they are 0 of 0.
-	partialType = schema.ObjectOf(&schema.Member{Name: "failed", Type: intType},
-		&schema.Member{Name: "of", Type: intType}, &schema.Member{Name: "step", Type: textType},
-		&schema.Member{Name: "key", Type: textType}, &schema.Member{Name: "error", Type: textType})
+	partialType = schema.ObjectOf(&schema.Member{Name: "failed", Type: mock.Integer},
+		&schema.Member{Name: "of", Type: mock.Integer}, &schema.Member{Name: "step", Type: mock.Text},
+		&schema.Member{Name: "key", Type: mock.Text}, &schema.Member{Name: "error", Type: mock.Text})
 )
 
 func root(name string, t *schema.Type) *eval.Root {
@@ -61,13 +63,13 @@ func (b *block) resultType() *schema.Type {
 	t := b.toolDecl
 	switch {
 	case t == nil:
-		return anyType
+		return mock.Any
 	case t.Returns != nil:
 		return certain(t.Returns)
 	case t.Result != nil && t.Result.Type() != nil:
 		return certain(t.Result.Type())
 	case t.Result != nil || len(t.Steps) != 1 || t.HasNamedSteps():
-		return anyType
+		return mock.Any
 	}
 	return defaultResult(t.Steps[0].Backend.Effects)
 }
@@ -78,13 +80,13 @@ func defaultResult(f hcl.Effects) *schema.Type {
 		if m, ok := f.Output.Lookup(name); ok {
 			return m
 		}
-		return &schema.Member{Name: name, Type: anyType}
+		return &schema.Member{Name: name, Type: mock.Any}
 	}
 	if f.Default.Member != "" {
 		return certain(lookup(f.Default.Member).Type)
 	}
 	if len(f.Default.Members) == 0 {
-		return anyType
+		return mock.Any
 	}
 	out := schema.ObjectOf()
 	for _, name := range f.Default.Members {
@@ -95,8 +97,8 @@ func defaultResult(f hcl.Effects) *schema.Type {
 
 // certain returns a type none of whose values may be null: a test knows which ones there are.
 func certain(t *schema.Type) *schema.Type {
-	if t == nil || t == anyType {
-		return anyType
+	if t == nil || t == mock.Any {
+		return mock.Any
 	}
 	out := *t
 	out.Nullable = false

@@ -8,6 +8,7 @@ import (
 	"hatchel/hcl"
 	"hatchel/hcl/decode"
 	"hatchel/hcl/diag"
+	"hatchel/hcl/mock"
 	"hatchel/hcl/value"
 )
 
@@ -23,7 +24,7 @@ type Test struct {
 	Vars     map[string]string
 	Secrets  map[string]string
 	Caller   map[string]any // nil for a caller who is not known, as over stdio
-	Mocks    []*Mock
+	Mocks    []*mock.Mock
 	Answers  map[string]map[string]any // of the client, by the key of the question
 	Approve  *bool                     // the decision of an operator; nil for none
 	After    []*After
@@ -36,21 +37,11 @@ type Test struct {
 	Frame    *hcl.Frame // in which conditions are evaluated
 }
 
-// Mock is what a backend answers in place of the real one.
-type Mock struct {
-	Kind       string // "http", "sql" or "shell"
-	Connection string // empty for none
-	Request    map[string]any
-	Replies    []map[string]any
-	Times      int    // how often it answers; 0 for any number
-	Tape       string // a file that has the requests and replies; empty for none
-	Range      diag.Range
-}
-
-// After is a query of the database of a mock, when the call is over.
+// After is a query of the system that a mock is, when the call is over.
 type After struct {
-	Name, Connection, Query string
-	Range                   diag.Range
+	Name, Kind, Connection string
+	Args                   map[string]any
+	Range                  diag.Range
 }
 
 // Expect is one expect block. Values has its arguments without the condition.

@@ -11,6 +11,7 @@ import (
 	"hatchel/adapters"
 	"hatchel/adapters/adaptertest"
 	"hatchel/adapters/all"
+	"hatchel/hcl/mock"
 	"hatchel/runtime/toolstest"
 )
 
@@ -66,7 +67,7 @@ tool "t" {
 		}`: "",
 	} {
 		for _, mocks := range []string{"", mock} {
-			m := toolstest.New(toolstest.Setup{Mocks: parse(t, mocks), Dir: dir})
+			m := toolstest.New(toolstest.Setup{Kinds: kinds, Mocks: parse(t, mocks), Dir: dir})
 			b := adaptertest.Bind(t, adaptertest.Source{Set: all.Set(), Dir: dir, Mocks: m,
 				Env: map[string]string{"WEB": "hush-hush-1"},
 				HCL: connections + block + "\n}"})
@@ -100,7 +101,7 @@ func BenchmarkDatabaseInMemoryOf1000Rows(b *testing.B) {
 	seed := "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000) " +
 		"INSERT INTO invoices SELECT i, i FROM n"
 	for b.Loop() {
-		m := toolstest.New(toolstest.Setup{Dir: "/", Mocks: []*toolstest.Mock{
+		m := toolstest.New(toolstest.Setup{Kinds: kinds, Dir: "/", Mocks: []*mock.Mock{
 			{Kind: "sql", Connection: "ledger", Request: map[string]any{"init": seed}, Times: 1},
 		}})
 		bound := adaptertest.Bind(b, adaptertest.Source{Set: all.Set(), Dir: "/", Mocks: m, HCL: ledger})
@@ -115,8 +116,8 @@ func BenchmarkDatabaseInMemoryOf1000Rows(b *testing.B) {
 
 func BenchmarkMockedRequest(b *testing.B) {
 	for b.Loop() {
-		m := toolstest.New(toolstest.Setup{Dir: "/", Secrets: hush, Mocks: []*toolstest.Mock{{
-			Kind: "http", Connection: "shop", Request: map[string]any{"method": "GET", "path": "/orders/*"}, Times: 1,
+		m := toolstest.New(toolstest.Setup{Kinds: kinds, Dir: "/", Secrets: hush, Mocks: []*mock.Mock{{
+			Kind: "http", Connection: "shop", Request: map[string]any{"get": "/orders/*"}, Times: 1,
 			Replies: []map[string]any{{"json": map[string]any{"id": 7, "status": "paid"}}},
 		}}})
 		bound := adaptertest.Bind(b, adaptertest.Source{Set: all.Set(), Dir: "/", Mocks: m, HCL: readOrder,

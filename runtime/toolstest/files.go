@@ -108,8 +108,8 @@ func copyFile(root *os.Root, name, target string) error {
 	return errors.Join(err, out.Close())
 }
 
-// readFile reads a regular file of the configuration directory.
-func (m *Mocks) readFile(name string, limit int64) ([]byte, error) {
+// ReadFile implements adapters.Mocks.
+func (m *Mocks) ReadFile(name string, limit int64) ([]byte, error) {
 	root, err := os.OpenRoot(m.dir)
 	if err != nil {
 		return nil, err

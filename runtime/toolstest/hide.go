@@ -69,6 +69,9 @@ func (h *hider) text(text string) string {
 	return stagedFile.ReplaceAllString(text, "{{upload}}/")
 }
 
+// stagedFile matches the directory of an uploaded file, which differs in each call.
+var stagedFile = regexp.MustCompile(`[^\s*]*/hatchel-files-\d+/\w+/\w+/`)
+
 // encodedMark surrounds the markers of encoded secrets until the characters around them are removed, which may encode a
 // part of the secret, too.
 const encodedMark = "\x00"

@@ -10,12 +10,13 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/hcl/mock"
 	"hatchel/hcl/value"
 )
 
 // Live says how a test uses the real backends for requests that no mock answers.
 type Live struct {
-	Writes bool // also sends what may change something: requests other than GET and HEAD, exec, and programs
+	Writes bool // also asks for what may change something, such as a POST, an exec or a program
 	Record bool // records requests and answers; existing tapes are not read
 }
 
@@ -30,11 +31,11 @@ type Tape struct {
 }
 
 // Live implements adapters.Mocks.
-func (m *Mocks) Live() bool { return m.live != nil }
+func (m *Mocks) Live(writes bool) bool { return m.live != nil && (m.live.Writes || !writes) }
 
 // refuseWrite returns an error if a request may change something and Live.Writes is not set.
 func (m *Mocks) refuseWrite(q *question) error {
-	if q.readOnly || m.live.Writes {
+	if m.Live(!q.ReadOnly) {
 		return nil
 	}
 	m.incomplete = cmp.Or(m.incomplete, q.name+" was not sent")
@@ -43,28 +44,33 @@ func (m *Mocks) refuseWrite(q *question) error {
 	return &adapters.Fault{Message: "the test may not ask " + q.name + " for real"}
 }
 
-// record keeps a request to a real backend, and its answer.
-func (m *Mocks) record(x *exchange) {
+// IsRecording implements adapters.Mocks.
+func (m *Mocks) IsRecording() bool { return m.live != nil && m.live.Record }
+
+// Record implements adapters.Mocks.
+func (m *Mocks) Record(q *mock.Question, reply map[string]any) {
+	if !m.IsRecording() {
+		return
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.recorded = append(m.recorded, x)
+	m.recorded = append(m.recorded, &exchange{kind: q.Kind, connection: q.Connection, request: q.Taped(), reply: reply,
+		secrets: q.Secrets})
 }
 
-// failRecording keeps the first reason why a recording is not complete.
-func (m *Mocks) failRecording(format string, args ...any) {
+// FailRecording implements adapters.Mocks.
+func (m *Mocks) FailRecording(secrets []string, format string, args ...any) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.incomplete = cmp.Or(m.incomplete, fmt.Sprintf(format, args...))
+	m.incomplete = cmp.Or(m.incomplete, m.hide(fmt.Sprintf(format, args...), secrets))
 }
-
-func (m *Mocks) isRecording() bool { return m.live != nil && m.live.Record }
 
 // Tapes returns the recordings: a tape for each file that mocks name, and for each other connection. It must be called
 // after the call has ended.
 func (m *Mocks) Tapes() []*Tape {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !m.isRecording() {
+	if !m.IsRecording() {
 		return nil
 	}
 	var tapes []*Tape
@@ -140,11 +146,12 @@ func (m *Mocks) encode(exchanges []*exchange, secrets []Secret) (content []byte,
 			reply: h.members(x.reply)}
 		for _, part := range []any{hidden[i].request, hidden[i].reply} {
 			if s, found := holdsValue(part, secrets); found {
-				return nil, fmt.Sprintf("the value of %s would be in it, encoded in %s", secretName(s), x.describe(h))
+				return nil, fmt.Sprintf("the value of %s would be in it, encoded in %s", secretName(s),
+					m.describe(x, h))
 			}
 		}
 	}
-	content, err := encodeTape(hidden)
+	content, err := m.encodeTape(hidden)
 	for _, s := range secrets {
 		if len(s.Text) > 0 && len(s.Text) < adapters.MinSecretLength && strings.Contains(string(content), s.Text) {
 			return nil, fmt.Sprintf("the value of %s could be in it: it has fewer than %d bytes, and so short a text "+
@@ -152,7 +159,7 @@ func (m *Mocks) encode(exchanges []*exchange, secrets []Secret) (content []byte,
 		}
 	}
 	if err == nil {
-		_, err = decodeTape(content)
+		_, err = m.decodeTape(content)
 	}
 	if err != nil {
 		return nil, err.Error()
@@ -195,18 +202,13 @@ func holdsValue(v any, secrets []Secret) (found Secret, ok bool) {
 }
 
 // describe names what was asked in a sentence.
-func (x *exchange) describe(h *hider) string {
-	text := ""
-	for _, name := range []string{"method", "path", "url", "statement", "script", "script_file"} {
-		if part, ok := x.request[name].(string); ok {
-			text += " " + oneLine(part)
-		}
+func (m *Mocks) describe(x *exchange, h *hider) string {
+	var parts []string
+	for _, name := range m.kinds.Mock(x.kind).Naming {
+		texts, _ := mock.TextsOf(x.request[name])
+		parts = append(parts, texts...)
 	}
-	if words, ok := x.request["command"].([]any); ok {
-		texts, _ := textsOf(words)
-		text = " " + strings.Join(texts, " ")
-	}
-	return h.text(strings.TrimSpace(text))
+	return h.text(mock.OneLine(strings.Join(parts, " ")))
 }
 
 // useTape adds the exchanges of the tape that a mock names.
@@ -223,48 +225,47 @@ func (m *Mocks) useTape(s *state) {
 	}
 	for _, x := range exchanges {
 		if x.kind == s.Kind && x.connection == s.Connection {
-			m.mocks = append(m.mocks, &state{exchange: x, Mock: &Mock{Kind: x.kind, Connection: x.connection, Times: 1,
-				Range: s.Range, Replies: []map[string]any{x.reply}, Tape: s.Tape}})
+			m.mocks = append(m.mocks, &state{exchange: x, Mock: &mock.Mock{Kind: x.kind, Connection: x.connection,
+				Times: 1, Range: s.Range, Replies: []map[string]any{x.reply}, Tape: s.Tape}})
 		}
 	}
 }
 
 // matchTape compares what is asked with an exchange of a tape.
-func (m *Mocks) matchTape(q *question, x *exchange) mismatch {
-	c := &matcher{hide: func(text string) string { return text }}
-	c.part("the connection", x.connection == q.connection, x.connection, q.connection)
-	asked := q.normalized(m)
+func (m *Mocks) matchTape(c *mock.Matcher, q *question, x *exchange) {
+	c.Hide = func(text string) string { return text }
+	c.Part("the connection", x.connection == q.Connection, x.connection, q.Connection)
+	asked := m.tapedWithoutSecrets(q)
 	for _, name := range value.Keys(x.request) {
 		got, ok := asked[name]
 		if !ok {
-			got = absent
+			got = mock.Absent
 		}
-		c.part(name, ok && value.Equal(x.request[name], got), x.request[name], got)
+		c.Part(name, ok && value.Equal(x.request[name], got), x.request[name], got)
 	}
 	for _, name := range value.Keys(asked) {
 		if _, ok := x.request[name]; !ok {
-			c.part(name, false, absent, asked[name])
+			c.Part(name, false, mock.Absent, asked[name])
 		}
 	}
-	return c.mismatch()
 }
 
-// normalized returns what is asked as a tape has it.
-func (q *question) normalized(m *Mocks) map[string]any {
-	if q.asTaped == nil {
+// tapedWithoutSecrets returns what is asked as a tape has it.
+func (m *Mocks) tapedWithoutSecrets(q *question) map[string]any {
+	if q.taped == nil {
 		secrets := slices.Clone(m.secrets)
-		for _, text := range q.secrets {
+		for _, text := range q.Secrets {
 			secrets = append(secrets, Secret{Text: text})
 		}
-		asked := q.asked()
-		encoded, err := value.AppendJSON(nil, newHider(credentials(secrets, asked, false), m.dir).members(asked))
+		taped := q.Taped()
+		encoded, err := value.AppendJSON(nil, newHider(credentials(secrets, taped, false), m.dir).members(taped))
 		var decoded any
 		if err == nil {
 			decoded, _ = value.Decode(encoded)
 		}
-		q.asTaped, _ = decoded.(map[string]any)
+		q.taped, _ = decoded.(map[string]any)
 	}
-	return q.asTaped
+	return q.taped
 }
 
 // unusedTapes reports the tapes with exchanges that were not asked.
@@ -288,7 +289,7 @@ func (m *Mocks) unusedTapes() (problems []Problem) {
 		u := byTape[at]
 		problems = append(problems, Problem{Summary: "Unused tape", Range: at, Unused: true, Detail: fmt.Sprintf(
 			"Of the tape %s, %s was not asked: %s. hatchel test --live --record records it again.", u.first.Tape,
-			exchangesText(u.n), u.first.exchange.describe(newHider(nil, m.dir)))})
+			exchangesText(u.n), m.describe(u.first.exchange, newHider(nil, m.dir)))})
 	}
 	return problems
 }

@@ -13,22 +13,10 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/hcl/mock"
 	"hatchel/internal/ctxtime"
 	"hatchel/runtime/result"
 )
-
-// Mock is a mock block. Request and the Replies have the arguments that are set, by their names, as values of the
-// language. The Request of an HTTP mock has its verb as "method", in upper case, and its address as "path". A delay is
-// a text such as "2s".
-type Mock struct {
-	Kind       string // "http", "sql" or "shell"
-	Connection string // empty for none
-	Request    map[string]any
-	Replies    []map[string]any // one after the other, and the last one again
-	Times      int              // how often it answers; 0 for any number
-	Tape       string           // the file that has requests and replies in place of these; empty for none
-	Range      hcl.Range
-}
 
 // Problem is a reason for which a test fails, whatever has come of the call.
 type Problem struct {
@@ -41,14 +29,15 @@ type Problem struct {
 
 // Mocks are the mocks of one test. Its methods may be called concurrently.
 type Mocks struct {
+	kinds    hcl.Kinds
 	dir      string
 	secrets  []Secret
 	scrubber *result.Scrubber
 	live     *Live // nil if real backends are not used
 
 	mu         sync.Mutex
-	mocks      []*state         // guarded by mu
-	sent       []map[string]any // guarded by mu
+	mocks      []*state         // how often they were used is guarded by mu
+	asked      []*mock.Question // guarded by mu
 	problems   []Problem        // guarded by mu
 	copies     copies           // guarded by mu
 	recorded   []*exchange      // guarded by mu
@@ -57,8 +46,8 @@ type Mocks struct {
 
 // state is a mock with how often it was used.
 type state struct {
-	*Mock
-	database adapters.Memory // of a mock with init; nil before it is made
+	*mock.Mock
+	query    func(args map[string]any) ([]map[string]any, error) // of a stand-in; nil before it is made
 	used     int
 	near     bool      // the nearest one of a question without an answer, which is reported
 	exchange *exchange // of a tape, which the mock is; nil for a mock block
@@ -66,7 +55,8 @@ type state struct {
 
 // Setup is what the mocks of one test are made of.
 type Setup struct {
-	Mocks []*Mock
+	Kinds hcl.Kinds
+	Mocks []*mock.Mock
 	Dir   string // the absolute configuration directory
 	// Secrets are those of the configuration and of the arguments. They are hidden in all that is shown.
 	Secrets []Secret
@@ -75,30 +65,29 @@ type Setup struct {
 
 // New returns the mocks of a test. A tape that cannot be read is one of the Problems.
 func New(s Setup) *Mocks {
-	m := &Mocks{dir: s.Dir, secrets: s.Secrets, live: s.Live}
+	m := &Mocks{kinds: s.Kinds, dir: s.Dir, secrets: s.Secrets, live: s.Live}
 	texts := make([]string, len(s.Secrets))
 	for i, secret := range s.Secrets {
 		texts[i] = secret.Text
 	}
 	m.scrubber = result.NewScrubber(texts)
-	for _, mock := range s.Mocks {
-		one := &state{Mock: mock}
-		if m.mocks = append(m.mocks, one); mock.Tape != "" && !m.isRecording() {
+	for _, of := range s.Mocks {
+		one := &state{Mock: of}
+		if m.mocks = append(m.mocks, one); of.Tape != "" && !m.IsRecording() {
 			m.useTape(one)
 		}
 	}
 	return m
 }
 
-// Sent returns what the backends were asked, in order, without secrets. Each has its kind and connection. A request has
-// method, url, path, query, headers with names in lower case, and body, which is decoded if it is JSON. A statement has
-// statement, args and committed. A program has command, script, script_file, env, stdin and dir.
+// Sent returns what the backends were asked, in order, without secrets. Each has its kind and connection, and what its
+// backend says of it.
 func (m *Mocks) Sent() []any {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	sent := make([]any, len(m.sent))
-	for i, s := range m.sent {
-		sent[i] = s
+	sent := make([]any, len(m.asked))
+	for i, q := range m.asked {
+		sent[i] = q.Sent
 	}
 	return sent
 }
@@ -114,15 +103,15 @@ func (m *Mocks) Problems() []Problem {
 			continue
 		}
 		problems = append(problems, Problem{
-			Summary: "Unused mock", Range: s.Range, Detail: s.unusedDetail(), Unused: true,
+			Summary: "Unused mock", Range: s.Range, Detail: m.unusedDetail(s), Unused: true,
 		})
 	}
 	return problems
 }
 
-func (s *state) unusedDetail() string {
-	if _, ok := s.Request["init"]; ok {
-		return fmt.Sprintf("No statement was executed in the database %q. Remove the mock.", s.Connection)
+func (m *Mocks) unusedDetail(s *state) string {
+	if s.query != nil {
+		return fmt.Sprintf(m.kinds.Mock(s.Kind).After.Unused, s.Connection) + " Remove the mock."
 	}
 	if s.used == 0 {
 		return "Nothing that was asked has this answer. Correct the mock, or remove it."
@@ -141,37 +130,48 @@ func times(n int) string {
 // maxProblems is the maximum number of questions without an answer that are reported.
 const maxProblems = 20
 
-// question is what a backend asks.
+// question is a question while it is answered.
 type question struct {
-	kind, connection string
-	name             string                             // what is asked, in a sentence
-	sent             map[string]any                     // without secrets
-	matches          func(m *Mock, whole bool) mismatch // whole: a part of a statement is not enough
-	paste            func() string                      // returns the mock block to write
-	asked            func() map[string]any              // returns what is asked as a tape has it, with its secrets
-	secrets          []string                           // of what is asked
-	readOnly         bool                               // it changes nothing
-	asLive           bool                               // requests that no mock answers go to the real backend
-	asTaped          map[string]any                     // asked, without secrets
+	*mock.Question
+	name  string         // without secrets
+	taped map[string]any // as a tape has it, without secrets; nil before it is needed
 }
 
-// mismatch is the first difference between a question and a mock. The zero mismatch is none.
-type mismatch struct {
-	depth int // how many parts agree
-	text  string
+// hideOf returns a function that returns a text without the secrets of a question.
+func (m *Mocks) hideOf(q *mock.Question) func(string) string {
+	return func(text string) string { return m.hide(text, q.Secrets) }
 }
 
 const usedUp = 1 << 10 // the depth of a mock that agrees and has no answers left
 
+// Ask implements adapters.Mocks.
+func (m *Mocks) Ask(ctx context.Context, q *mock.Question) (*mock.Reply, error) {
+	reply, err := m.answer(q)
+	if err == nil && reply != nil {
+		err = m.wait(ctx, reply)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return reply, nil
+}
+
 // answer returns the reply to a question, and keeps the question. It returns neither a reply nor an error for one that
-// is to be asked for real.
-func (m *Mocks) answer(q *question) (*reply, error) {
+// the backend is to ask its system.
+func (m *Mocks) answer(asked *mock.Question) (*mock.Reply, error) {
+	q := &question{Question: asked, name: m.hide(asked.Name, asked.Secrets)}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.sent = append(m.sent, q.sent)
+	q.Sent, _ = hideValue(q.Sent, m.hideOf(asked)).(map[string]any)
+	q.Sent["kind"], q.Sent["connection"] = q.Kind, q.Connection
+	m.asked = append(m.asked, asked)
+	if q.StandIn != nil {
+		m.stateOf(q.StandIn).used++
+		return nil, nil
+	}
 	answering, _, _ := m.find(q, true)
 	var nearest *state
-	var difference mismatch
+	var difference *mock.Matcher
 	if answering == nil {
 		answering, nearest, difference = m.find(q, false)
 	}
@@ -179,14 +179,14 @@ func (m *Mocks) answer(q *question) (*reply, error) {
 		answering.used++
 		return answering.reply(), nil
 	}
-	if q.asLive {
+	if m.live != nil && !q.Mocked {
 		return nil, m.refuseWrite(q)
 	}
-	p := Problem{Summary: "Request without a mock", Detail: "No mock answers " + q.name + ".", Mock: q.paste()}
+	p := Problem{Summary: "Request without a mock", Detail: "No mock answers " + q.name + ".", Mock: m.suggest(q)}
 	if nearest != nil {
 		nearest.near = true
 		p.Range = nearest.Range
-		p.Detail += fmt.Sprintf(" The nearest one is in line %d: %s.", nearest.Range.Start.Line, difference.text)
+		p.Detail += fmt.Sprintf(" The nearest one is in line %d: %s.", nearest.Range.Start.Line, difference.Difference)
 		if nearest.exchange != nil {
 			p.Detail += " hatchel test --live --record records the tape again."
 		}
@@ -200,64 +200,100 @@ func (m *Mocks) answer(q *question) (*reply, error) {
 }
 
 // find returns the first mock that answers a question, or else the nearest one and its first difference. With whole, a
-// part of a statement is not enough: a mock of the whole statement answers before one of a part.
-func (m *Mocks) find(q *question, whole bool) (answering, nearest *state, difference mismatch) {
+// part of a text is not enough: a mock of the whole text answers before one of a part.
+func (m *Mocks) find(q *question, whole bool) (answering, nearest *state, difference *mock.Matcher) {
 	for _, s := range m.mocks {
-		if s.Kind != q.kind || s.Tape != "" && s.exchange == nil {
+		if s.Kind != q.Kind || s.Tape != "" && s.exchange == nil {
 			continue
 		}
-		var found mismatch
+		found := &mock.Matcher{Hide: m.hideOf(q.Question)}
 		if s.exchange != nil {
-			found = m.matchTape(q, s.exchange)
+			m.matchTape(found, q, s.exchange)
 		} else {
-			found = q.matches(s.Mock, whole)
+			q.Match(found, s.Mock, whole)
 		}
-		if found == (mismatch{}) && (s.Times == 0 || s.used < s.Times) {
-			return s, nil, mismatch{}
+		if found.Difference == "" && (s.Times == 0 || s.used < s.Times) {
+			return s, nil, nil
 		}
-		if found == (mismatch{}) {
-			found = mismatch{usedUp, "it answers " + times(s.Times) + ", and has done so"}
+		if found.Difference == "" {
+			found.Depth, found.Difference = usedUp, "it answers "+times(s.Times)+", and has done so"
 		}
-		if nearest == nil || found.depth > difference.depth {
+		if nearest == nil || found.Depth > difference.Depth {
 			nearest, difference = s, found
 		}
 	}
 	return nil, nearest, difference
 }
 
-// reply is one reply of a mock.
-type reply struct {
-	args  map[string]any
-	at    hcl.Range // of the mock
-	taped bool      // of a tape
-}
-
 // reply returns the reply to the last use.
-func (s *state) reply() *reply {
-	r := &reply{at: s.Range, taped: s.exchange != nil}
+func (s *state) reply() *mock.Reply {
+	r := &mock.Reply{Mock: s.Mock, Taped: s.exchange != nil}
 	if len(s.Replies) > 0 {
-		r.args = s.Replies[min(s.used, len(s.Replies))-1]
+		r.Args = s.Replies[min(s.used, len(s.Replies))-1]
 	}
 	return r
 }
 
-// fail reports that a mock cannot answer, and returns the error of the question.
-func (m *Mocks) fail(detail string, at hcl.Range) error {
+// Of implements adapters.Mocks.
+func (m *Mocks) Of(kind, connection string) (mocks []*mock.Mock) {
+	for _, s := range m.mocks {
+		if s.Kind == kind && s.Connection == connection && (s.Tape == "" || s.exchange != nil) {
+			mocks = append(mocks, s.Mock)
+		}
+	}
+	return mocks
+}
+
+// Use implements adapters.Mocks.
+func (m *Mocks) Use(standIn *mock.Mock, query func(args map[string]any) ([]map[string]any, error)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.problems = append(m.problems, Problem{Summary: "Invalid mock", Detail: detail, Range: at})
+	m.stateOf(standIn).query = query
+}
+
+// stateOf returns the state of a mock block.
+func (m *Mocks) stateOf(of *mock.Mock) *state {
+	return m.mocks[slices.IndexFunc(m.mocks, func(s *state) bool { return s.Mock == of })]
+}
+
+// Query returns the answer of a stand-in to a query. It is called when the call is over, and before the connection is
+// closed.
+func (m *Mocks) Query(kind, connection string, args map[string]any) ([]map[string]any, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, s := range m.mocks {
+		if s.Kind == kind && s.Connection == connection && s.query != nil {
+			return s.query(args)
+		}
+	}
+	return nil, fmt.Errorf(m.kinds.Mock(kind).After.NoStandIn, connection)
+}
+
+// Set implements adapters.Mocks.
+func (m *Mocks) Set(q *mock.Question, member string, v any) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	q.Sent[member] = v
+}
+
+// Fail implements adapters.Mocks.
+func (m *Mocks) Fail(of *mock.Mock, detail string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	detail = m.hide(detail, nil)
+	m.problems = append(m.problems, Problem{Summary: "Invalid mock", Detail: detail, Range: of.Range})
 	return &adapters.Fault{Message: "the mock of the test is not valid: " + detail}
 }
 
 // wait waits for the delay of a reply.
-func (m *Mocks) wait(ctx context.Context, reply *reply) error {
-	text, ok := reply.args["delay"].(string)
+func (m *Mocks) wait(ctx context.Context, reply *mock.Reply) error {
+	text, ok := reply.Args["delay"].(string)
 	if !ok {
 		return ctx.Err()
 	}
 	delay, err := time.ParseDuration(text)
 	if err != nil || delay < 0 {
-		return m.fail(fmt.Sprintf("delay is %q, and takes a duration such as \"2s\".", text), reply.at)
+		return m.Fail(reply.Mock, fmt.Sprintf("delay is %q, and takes a duration such as \"2s\".", text))
 	}
 	return ctxtime.Sleep(ctx, delay)
 }

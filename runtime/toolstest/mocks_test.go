@@ -12,20 +12,23 @@ import (
 
 	"hatchel/adapters/adaptertest"
 	"hatchel/adapters/all"
+	"hatchel/hcl/mock"
 	"hatchel/hcl/syntax"
 	"hatchel/hcl/value"
 	"hatchel/runtime/toolstest"
 )
 
+var kinds = all.Set().Kinds()
+
 // parse returns the mocks of a text.
-func parse(t *testing.T, text string) (mocks []*toolstest.Mock) {
+func parse(t *testing.T, text string) (mocks []*mock.Mock) {
 	t.Helper()
 	body, diags := syntax.Parse("mocks.hcl", []byte(text))
 	if diags.HasErrors() {
 		t.Fatalf("%v in:\n%s", diags[0], text)
 	}
 	for _, b := range body.Blocks {
-		m := &toolstest.Mock{Kind: b.Labels[0], Request: arguments(t, b.Body), Times: 1}
+		m := &mock.Mock{Kind: b.Labels[0], Request: arguments(t, b.Body), Times: 1}
 		m.Range.Start.Line = b.Range().Start.Line
 		if len(b.Labels) == 2 {
 			m.Connection = b.Labels[1]
@@ -36,11 +39,6 @@ func parse(t *testing.T, text string) (mocks []*toolstest.Mock) {
 		m.Times = max(1, len(m.Replies))
 		if n, ok := m.Request["times"].(int); ok {
 			m.Times = n
-		}
-		for _, verb := range []string{"get", "post", "put", "patch", "delete", "head"} {
-			if path, ok := m.Request[verb]; ok {
-				m.Request["method"], m.Request["path"] = strings.ToUpper(verb), path
-			}
 		}
 		mocks = append(mocks, m)
 	}
@@ -84,7 +82,7 @@ type outcome struct {
 func call(t *testing.T, config, mocks string) outcome {
 	t.Helper()
 	dir := t.TempDir()
-	m := toolstest.New(toolstest.Setup{Mocks: parse(t, mocks), Dir: dir, Secrets: hush})
+	m := toolstest.New(toolstest.Setup{Kinds: kinds, Mocks: parse(t, mocks), Dir: dir, Secrets: hush})
 	defer m.Close()
 	b := adaptertest.Bind(t, adaptertest.Source{Set: all.Set(), Dir: dir, Mocks: m, HCL: config,
 		Env: map[string]string{"TOKEN": "hush-hush-1"}})

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strings"
 
+	"hatchel/hcl/mock"
+	"hatchel/hcl/schema"
 	"hatchel/hcl/syntax"
 	"hatchel/hcl/value"
 )
@@ -18,24 +20,72 @@ type block struct {
 	written string // instead of all that
 }
 
-// newBlock begins a mock block.
-func newBlock(kind, connection string) *block {
-	b := &block{header: "mock " + quote(kind)}
-	if connection != "" {
-		b.header += " " + quote(connection)
+// suggest returns the mock block that answers a question, on every machine: the configuration directory can be
+// anywhere.
+func (m *Mocks) suggest(q *question) string {
+	k, of, hide := m.kinds.Mock(q.Kind), q.Suggest(), m.hideOf(q.Question)
+	elsewhere := func(text string) string {
+		return hide(stagedFile.ReplaceAllString(strings.ReplaceAll(text, m.dir+"/", "*/"), "*/"))
 	}
-	return b
+	b := &block{header: "mock " + quote(q.Kind)}
+	if of.Connection != "" {
+		b.header += " " + quote(of.Connection)
+	}
+	for _, a := range k.Asked() {
+		if v, ok := of.Request[a.Name]; ok && a.Local {
+			b.setArgument(a, hideValue(v, elsewhere))
+		} else if ok {
+			b.setArgument(a, hideValue(v, hide))
+		}
+	}
+	for _, values := range of.Replies {
+		reply := b.nested("reply")
+		for _, a := range k.Replied() {
+			v, ok := values[a.Name]
+			if t, isType := v.(*schema.Type); isType {
+				v = sampler{}.sample(t, 0)
+			}
+			if ok {
+				reply.setArgument(a, v)
+			}
+		}
+	}
+	return b.text()
 }
 
-// set writes an argument. A statement or a script of several lines becomes a heredoc.
-func (b *block) set(name string, v any) {
-	if text, ok := v.(string); ok && (name == "statement" || name == "script") && isHeredoc(text) {
+// hideValue returns a value with the secrets in its texts hidden.
+func hideValue(v any, hide func(string) string) any {
+	switch v := v.(type) {
+	case string:
+		return hide(v)
+	case []any:
+		out := make([]any, len(v))
+		for i, e := range v {
+			out[i] = hideValue(e, hide)
+		}
+		return out
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for key, e := range v {
+			out[hide(key)] = hideValue(e, hide)
+		}
+		return out
+	}
+	return v
+}
+
+// setArgument writes an argument of a mock. Code of several lines becomes a heredoc.
+func (b *block) setArgument(a mock.Argument, v any) {
+	if text, ok := v.(string); ok && a.Code && isHeredoc(text) {
 		text = blankLines.ReplaceAllString(strings.Trim(text, "\n"), "\n    ")
-		b.parts = append(b.parts, fmt.Sprintf("%s = <<-EOT\n    %s\n  EOT\n", name, escapeTemplate(text)))
+		b.parts = append(b.parts, fmt.Sprintf("%s = <<-EOT\n    %s\n  EOT\n", a.Name, escapeTemplate(text)))
 		return
 	}
-	b.parts = append(b.parts, name+" = "+writeValue(v, "")+"\n")
+	b.set(a.Name, v)
 }
+
+// set writes an argument.
+func (b *block) set(name string, v any) { b.parts = append(b.parts, name+" = "+writeValue(v, "")+"\n") }
 
 // blankLines matches line breaks with the blank lines behind them, which mean nothing in statements and scripts.
 var blankLines = regexp.MustCompile(`\n(\s*\n)*`)

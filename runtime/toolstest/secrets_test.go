@@ -4,13 +4,13 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"math/rand/v2"
-	"net/http"
 	"net/url"
 	"strings"
 	"testing"
 
-	"hatchel/adapters"
+	"hatchel/hcl/mock"
 	"hatchel/runtime/toolstest"
 )
 
@@ -35,40 +35,50 @@ func newSecret(r *rand.Rand) string {
 	return string(secret)
 }
 
-// questions ask each kind of backend with a text.
-var questions = map[string]func(t *testing.T, m *toolstest.Mocks, text string){
-	"http": func(t *testing.T, m *toolstest.Mocks, text string) {
-		for _, address := range []string{"http://shop.test/x", "http://shop.test/" + url.PathEscape(text)} {
-			body := strings.NewReader("x " + text + " y")
-			req, err := http.NewRequest("POST", address+"?a="+url.QueryEscape(text), body)
-			if err != nil {
-				t.Fatal(err)
-			}
-			req.Header.Set("X-Key", text)
-			_, _ = m.RoundTrip(&adapters.HTTPRequest{Request: req})
-		}
-	},
-	"sql": func(t *testing.T, m *toolstest.Mocks, text string) {
-		tx := m.Begin(adapters.Database{Connection: "x", Kind: "postgres"}, true)
-		_, _ = tx.Execute(t.Context(), &adapters.Statement{Text: "SELECT '" + text + "'", Args: []any{text}})
-	},
-	"shell": func(t *testing.T, m *toolstest.Mocks, text string) {
-		_, _ = m.Run(t.Context(), &adapters.Program{Argv: []string{"curl", text}, Stdin: []byte(text),
-			Env: []adapters.EnvVar{{Name: "KEY", Value: text}}})
-	},
+// newQuestions returns questions of a kind of backend that have a text in each place.
+func newQuestions(kind, text string) (questions []*mock.Question) {
+	for _, taped := range map[string][]map[string]any{
+		"http": {
+			{"method": "POST", "path": "/" + url.PathEscape(text), "query": map[string]any{"a": text, text: "b"},
+				"headers": map[string]any{"x-key": text}, "json": map[string]any{"a": []any{text}, text: 1}},
+			{"method": "POST", "url": "http://shop.test/?a=" + url.QueryEscape(text), "body": "x " + text + " y"},
+			{"method": "POST", "path": "/x", "form": map[string]any{"a": text}},
+		},
+		"sql": {{"statement": "SELECT '" + text + "'", "args": []any{text, []any{text}}}},
+		"shell": {
+			{"command": []any{"curl", text}, "stdin": text, "env": map[string]any{"KEY": text}},
+			{"script": "echo " + text},
+		},
+	}[kind] {
+		request := maps.Clone(taped)
+		delete(request, "method")
+		delete(request, "path")
+		delete(request, "url")
+		questions = append(questions, &mock.Question{
+			Kind: kind, Connection: "x", Name: "to ask " + text, Sent: maps.Clone(taped),
+			Match: func(c *mock.Matcher, m *mock.Mock, _ bool) {
+				c.Part("the text", c.EqualText(text, "x"), taped, text)
+				c.Subset("the request", taped, m.Request)
+			},
+			Taped:   func() map[string]any { return taped },
+			Suggest: func() *mock.Mock { return &mock.Mock{Connection: "x", Request: request} },
+		})
+	}
+	return questions
 }
 
 func TestNoSecretIsShownInAnyEncoding(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
 		secret := newSecret(r)
-		nearest := &toolstest.Mock{Kind: "http", Times: 1, Request: map[string]any{
-			"path": "http://shop.test/x", "body": secret}}
-		for kind, ask := range questions {
-			m := toolstest.New(toolstest.Setup{Mocks: []*toolstest.Mock{nearest}, Dir: "/",
+		for _, kind := range kinds.Mocked() {
+			nearest := &mock.Mock{Kind: kind, Times: 1, Request: map[string]any{"body": secret}}
+			m := toolstest.New(toolstest.Setup{Kinds: kinds, Mocks: []*mock.Mock{nearest}, Dir: "/",
 				Secrets: []toolstest.Secret{{Text: secret}}})
 			for _, encode := range encodings {
-				ask(t, m, encode(secret))
+				for _, q := range newQuestions(kind, encode(secret)) {
+					_, _ = m.Ask(t.Context(), q)
+				}
 			}
 			if len(m.Sent()) < len(encodings) {
 				t.Fatalf("%d questions", len(m.Sent()))

@@ -77,7 +77,7 @@ func TestAFileIsWrittenInACopyOfItsDirectory(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	m := toolstest.New(toolstest.Setup{Dir: dir})
+	m := toolstest.New(toolstest.Setup{Kinds: kinds, Dir: dir})
 	write := adaptertest.Bind(t, adaptertest.Source{Set: all.Set(), Dir: dir, Mocks: m, HCL: `
 tool "write" {
   description = "Tests."
@@ -127,7 +127,7 @@ func TestALargeDirectoryIsNotCopied(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.Close()
-	m := toolstest.New(toolstest.Setup{Dir: dir})
+	m := toolstest.New(toolstest.Setup{Kinds: kinds, Dir: dir})
 	defer m.Close()
 	if _, err := m.CopyDirectory(dir); err == nil || len(m.Problems()) != 1 ||
 		!strings.Contains(m.Problems()[0].Detail, "more than 64 MiB together") {

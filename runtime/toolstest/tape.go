@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
+	"hatchel/hcl/diag"
+	"hatchel/hcl/mock"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 )
@@ -24,16 +27,13 @@ type exchange struct {
 	secrets          []string // of the request, without a name
 }
 
-// lineTexts are the texts that a tape holds as lists of lines.
-var lineTexts = []string{"statement", "script", "stdin", "stdout", "stderr", "text", "body"}
-
 // splitLines returns the members with texts of several lines as lists of lines.
-func splitLines(members map[string]any) map[string]any {
+func (m *Mocks) splitLines(kind string, members map[string]any) map[string]any {
 	out := make(map[string]any, len(members))
 	for name, v := range members {
 		out[name] = v
 	}
-	for _, name := range lineTexts {
+	for _, name := range lineTexts(m.kinds.Mock(kind)) {
 		text, ok := members[name].(string)
 		if !ok || strings.Count(text, "\n") < 2 {
 			continue
@@ -47,9 +47,19 @@ func splitLines(members map[string]any) map[string]any {
 	return out
 }
 
+// lineTexts returns the names of the texts that a tape holds as lists of lines.
+func lineTexts(k *mock.Kind) (names []string) {
+	for _, a := range slices.Concat(k.Asked(), k.Replied()) {
+		if a.Lines {
+			names = append(names, a.Name)
+		}
+	}
+	return names
+}
+
 // joinLines is the inverse of splitLines. A list of anything else stays.
-func joinLines(members map[string]any) {
-	for _, name := range lineTexts {
+func joinLines(k *mock.Kind, members map[string]any) {
+	for _, name := range lineTexts(k) {
 		lines, ok := members[name].([]any)
 		var text strings.Builder
 		for _, line := range lines {
@@ -64,10 +74,11 @@ func joinLines(members map[string]any) {
 }
 
 // encodeTape returns the content of a tape: JSON with sorted members, one on each line.
-func encodeTape(exchanges []*exchange) ([]byte, error) {
+func (m *Mocks) encodeTape(exchanges []*exchange) ([]byte, error) {
 	list := make([]any, len(exchanges))
 	for i, x := range exchanges {
-		entry := map[string]any{"kind": x.kind, "request": splitLines(x.request), "response": splitLines(x.reply)}
+		entry := map[string]any{"kind": x.kind, "request": m.splitLines(x.kind, x.request),
+			"response": m.splitLines(x.kind, x.reply)}
 		if x.connection != "" {
 			entry["connection"] = x.connection
 		}
@@ -88,38 +99,19 @@ func encodeTape(exchanges []*exchange) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-func optional(name string, t *schema.Type) *schema.Member {
-	return &schema.Member{Name: name, Type: t, Optional: true}
-}
-
-var (
-	textKind  = &schema.Type{Kind: schema.String}
-	intKind   = &schema.Type{Kind: schema.Integer}
-	anyKind   = &schema.Type{Kind: schema.Any}
-	textsKind = &schema.Type{Kind: schema.Map, Elem: textKind}
-
-	tapeType = schema.ObjectOf(
-		&schema.Member{Name: "tape", Type: intKind},
-		&schema.Member{Name: "exchanges", Type: schema.ListOf(schema.ObjectOf(
-			&schema.Member{Name: "kind", Type: textKind},
-			optional("connection", textKind),
-			&schema.Member{Name: "request", Type: &schema.Type{Kind: schema.Map, Elem: anyKind.AsNullable()}},
-			&schema.Member{Name: "response", Type: &schema.Type{Kind: schema.Map, Elem: anyKind.AsNullable()}},
-		))},
-	)
-	replyTypes = map[string]*schema.Type{
-		"http": schema.ObjectOf(optional("status", intKind), optional("fail", textKind), optional("headers", textsKind),
-			optional("json", anyKind.AsNullable()), optional("text", textKind), optional("base64", textKind)),
-		"sql": schema.ObjectOf(optional("columns", schema.ListOf(textKind)),
-			optional("cells", schema.ListOf(schema.ListOf(anyKind.AsNullable()))), optional("affected", intKind),
-			optional("last_id", intKind), optional("error", textKind), optional("code", textKind),
-			optional("state", textKind), optional("name", textKind), optional("hint", textKind)),
-		"shell": schema.ObjectOf(optional("stdout", textKind), optional("stderr", textKind), optional("exit", intKind)),
-	}
+// tapeType is the type of the content of a tape.
+var tapeType = schema.ObjectOf(
+	&schema.Member{Name: "tape", Type: mock.Integer},
+	&schema.Member{Name: "exchanges", Type: schema.ListOf(schema.ObjectOf(
+		&schema.Member{Name: "kind", Type: mock.Text},
+		&schema.Member{Name: "connection", Type: mock.Text, Optional: true},
+		&schema.Member{Name: "request", Type: mock.Map},
+		&schema.Member{Name: "response", Type: mock.Map},
+	))},
 )
 
 // decodeTape reads a tape. The error says where it is wrong.
-func decodeTape(src []byte) ([]*exchange, error) {
+func (m *Mocks) decodeTape(src []byte) ([]*exchange, error) {
 	v, err := value.Decode(src)
 	if err != nil {
 		return nil, err
@@ -135,7 +127,7 @@ func decodeTape(src []byte) ([]*exchange, error) {
 	list, _ := tape["exchanges"].([]any)
 	exchanges := make([]*exchange, len(list))
 	for i, e := range list {
-		x, err := decodeExchange(e)
+		x, err := m.decodeExchange(e)
 		if err != nil {
 			return nil, fmt.Errorf("exchanges[%d].%w", i, err)
 		}
@@ -144,47 +136,35 @@ func decodeTape(src []byte) ([]*exchange, error) {
 	return exchanges, nil
 }
 
-func decodeExchange(v any) (*exchange, error) {
+func (m *Mocks) decodeExchange(v any) (*exchange, error) {
 	entry, _ := v.(map[string]any)
 	x := &exchange{}
 	x.kind, _ = entry["kind"].(string)
 	x.connection, _ = entry["connection"].(string)
 	x.request, _ = entry["request"].(map[string]any)
 	reply, _ := entry["response"].(map[string]any)
-	t := replyTypes[x.kind]
-	if t == nil {
-		return nil, fmt.Errorf("kind is %q, and is http, sql or shell", x.kind)
+	k := m.kinds.Mock(x.kind)
+	if k == nil {
+		return nil, fmt.Errorf("kind is %q, and is %s", x.kind, diag.JoinOr(m.kinds.Mocked()))
 	}
-	joinLines(x.request)
-	joinLines(reply)
-	checked, violations, _ := t.Compile().Check(reply, schema.Unlimited)
+	joinLines(k, x.request)
+	joinLines(k, reply)
+	checked, violations, _ := k.Taped.Compile().Check(reply, schema.Unlimited)
 	if violations != nil {
 		return nil, fmt.Errorf("response.%s", violations[0])
 	}
 	x.reply, _ = checked.(map[string]any)
-	if fail, failed := x.reply["fail"].(string); x.kind == "http" && (failed == (x.reply["status"] != nil) ||
-		failed && failures[fail] == nil) {
-		return nil, fmt.Errorf("response has a status, or fail, which is refused, reset or timeout")
+	if k.CheckTaped == nil {
+		return x, nil
 	}
-	if status, ok := x.reply["status"].(int); ok && (status < 200 || status > 599) {
-		return nil, fmt.Errorf("response.status is %d, and is a number from 200 to 599", status)
-	}
-	columns, _ := x.reply["columns"].([]any)
-	cells, _ := x.reply["cells"].([]any)
-	for i, row := range cells {
-		if list, _ := row.([]any); len(list) != len(columns) {
-			return nil, fmt.Errorf("response.cells[%d] has %d cells, and there are %d columns", i, len(list),
-				len(columns))
-		}
-	}
-	return x, nil
+	return x, k.CheckTaped(x.reply)
 }
 
 // readTape reads a tape of the configuration directory.
 func (m *Mocks) readTape(name string) ([]*exchange, error) {
-	src, err := m.readFile(name, maxTape)
+	src, err := m.ReadFile(name, maxTape)
 	if err != nil {
 		return nil, err
 	}
-	return decodeTape(src)
+	return m.decodeTape(src)
 }

@@ -1,7 +1,6 @@
 package toolstest_test
 
 import (
-	"context"
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
@@ -20,9 +19,9 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"hatchel/adapters"
 	"hatchel/adapters/adaptertest"
 	"hatchel/adapters/all"
+	"hatchel/hcl/mock"
 	"hatchel/hcl/value"
 	"hatchel/runtime/toolstest"
 )
@@ -36,7 +35,7 @@ func environment() map[string]string {
 // callReal makes one call of the tool of a configuration, with live mocks or with mocks that have tapes.
 func callReal(t *testing.T, dir, config string, s toolstest.Setup) (outcome, []*toolstest.Tape) {
 	t.Helper()
-	s.Dir = dir
+	s.Dir, s.Kinds = dir, kinds
 	if s.Secrets == nil {
 		s.Secrets = hush
 	}
@@ -142,7 +141,7 @@ func TestATapeAnswersAsTheBackendDid(t *testing.T) {
 				t.Fatal(err)
 			}
 			before := asked.Load()
-			taped, _ := callReal(t, dir, config, toolstest.Setup{Mocks: []*toolstest.Mock{
+			taped, _ := callReal(t, dir, config, toolstest.Setup{Mocks: []*mock.Mock{
 				{Kind: tapes[0].Kind, Connection: tapes[0].Connection, Tape: "a.tape.json", Times: 1}}})
 			taped.mustSucceed(t)
 			got, want := taped.output, live.output
@@ -162,7 +161,7 @@ func TestATapeAnswersAsTheBackendDid(t *testing.T) {
 			}
 			changed := strings.NewReplacer(`"a"`, `"z"`, "/text", "/text2", "/bytes", "/bytes2", "DESC", "ASC", "Ann", "Bob",
 				`b\na`, `c\na`).Replace(config)
-			other, _ := callReal(t, dir, changed, toolstest.Setup{Mocks: []*toolstest.Mock{
+			other, _ := callReal(t, dir, changed, toolstest.Setup{Mocks: []*mock.Mock{
 				{Kind: tapes[0].Kind, Connection: tapes[0].Connection, Tape: "a.tape.json", Times: 1}}})
 			if len(other.problems) == 0 || other.problems[0].Summary != "Request without a mock" {
 				t.Errorf("another request: error %v, problems %+v", other.err, other.problems)
@@ -239,7 +238,7 @@ func TestAnExchangeThatIsNotAskedIsAProblem(t *testing.T) {
 		t.Fatal(err)
 	}
 	o, _ := callReal(t, dir, "tool \"t\" {\ndescription = \"Tests.\"\nshell { command = [\"printf\", \"x\"] }\n}",
-		toolstest.Setup{Mocks: []*toolstest.Mock{{Kind: "shell", Tape: "a.tape.json", Times: 1}}})
+		toolstest.Setup{Mocks: []*mock.Mock{{Kind: "shell", Tape: "a.tape.json", Times: 1}}})
 	if len(o.problems) != 1 || !strings.Contains(o.problems[0].Detail, "one exchange was not asked: date") {
 		t.Errorf("error %v, problems %+v", o.err, o.problems)
 	}
@@ -272,9 +271,9 @@ func TestATapeThatIsNotValidIsAPlacedProblem(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, "a.tape.json"), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		mock := &toolstest.Mock{Kind: "shell", Tape: "a.tape.json", Times: 1}
-		mock.Range.Start.Line = 7
-		problems := toolstest.New(toolstest.Setup{Dir: dir, Mocks: []*toolstest.Mock{mock}}).Problems()
+		taped := &mock.Mock{Kind: "shell", Tape: "a.tape.json", Times: 1}
+		taped.Range.Start.Line = 7
+		problems := toolstest.New(toolstest.Setup{Kinds: kinds, Dir: dir, Mocks: []*mock.Mock{taped}}).Problems()
 		if len(problems) == 0 && reason == "" {
 			continue
 		}
@@ -300,7 +299,7 @@ func TestATapeIsARegularFileOfTheDirectory(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"link.tape.json", "folder.tape.json", "large.tape.json", "none.tape.json", "../x.tape.json"} {
-		m := toolstest.New(toolstest.Setup{Dir: dir, Mocks: []*toolstest.Mock{{Kind: "http", Tape: name, Times: 1}}})
+		m := toolstest.New(toolstest.Setup{Kinds: kinds, Dir: dir, Mocks: []*mock.Mock{{Kind: "http", Tape: name, Times: 1}}})
 		if problems := m.Problems(); len(problems) != 1 || !problems[0].Broken {
 			t.Errorf("%s: %+v", name, problems)
 		}
@@ -341,44 +340,23 @@ func lowerEscapes(text string) string {
 
 func jsonOf(t *testing.T, v any) string { return text(t, v) }
 
-// recordEverywhere records requests of each kind that have a text in each place.
+// recordEverywhere records questions of each kind that have a text in each place.
 func recordEverywhere(t *testing.T, m *toolstest.Mocks, text string) {
-	for _, kind := range []string{"application/json", "application/x-www-form-urlencoded", "text/plain"} {
-		body := map[string]string{
-			"application/json": jsonOf(t, map[string]any{"a": []any{text}, text: 1}), "text/plain": "x " + text,
-			"application/x-www-form-urlencoded": "a=" + url.QueryEscape(text),
-		}[kind]
-		req, err := http.NewRequest("POST", "http://shop.test/"+url.PathEscape(text)+"?a="+url.QueryEscape(text),
-			strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.Header.Set("Content-Type", kind)
-		header := http.Header{"Content-Type": {kind}}
-		if strings.Trim(text, "\x00\r\n") == text && !strings.ContainsAny(text, "\r\n") {
-			req.Header.Set("X-Text", text)
-			header.Set("X-Text", text)
-		}
-		_, err = m.RoundTrip(&adapters.HTTPRequest{Request: req, Send: func(*http.Request) (*http.Response, error) {
-			return &http.Response{StatusCode: 200, Header: header, Body: io.NopCloser(strings.NewReader(body))}, nil
-		}})
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	tx := m.Begin(adapters.Database{Connection: "x", Kind: "postgres"}, true)
-	s := &adapters.Statement{Text: "SELECT '" + text + "'", Args: []any{text, []any{text}}}
-	if _, err := tx.Execute(t.Context(), s); err != nil {
-		t.Fatal(err)
-	}
-	tx.Executed(s, &adapters.SQLResult{Columns: []string{"a"}, Rows: [][]any{{text}, {map[string]any{"x": text}}}}, nil)
-	for _, p := range []*adapters.Program{{Argv: []string{"curl", text}}, {Script: "echo " + text}} {
-		p.Stdin, p.Env = []byte(text), []adapters.EnvVar{{Name: "KEY", Value: text}}
-		p.Start = func(context.Context) (*adapters.Exit, error) {
-			return &adapters.Exit{Stdout: []byte("x\n" + text + "\ny\n"), Stderr: []byte(text)}, nil
-		}
-		if _, err := m.Run(t.Context(), p); err != nil {
-			t.Fatal(err)
+	for kind, replies := range map[string][]map[string]any{
+		"http": {
+			{"status": 200, "json": map[string]any{"a": []any{text}, text: 1}}, {"status": 200, "text": "x " + text},
+			{"status": 200, "headers": map[string]any{"x-text": text}},
+		},
+		"sql":   {{"columns": []any{"a"}, "cells": []any{[]any{text}, []any{map[string]any{"x": text}}}}},
+		"shell": {{"stdout": "x\n" + text + "\ny\n", "stderr": text}},
+	} {
+		for _, q := range newQuestions(kind, text) {
+			if _, err := m.Ask(t.Context(), q); err != nil {
+				t.Fatal(err)
+			}
+			for _, reply := range replies {
+				m.Record(q, reply)
+			}
 		}
 	}
 }
@@ -389,7 +367,7 @@ func TestNoSecretIsInATape(t *testing.T) {
 	forms := slices.Sorted(maps.Keys(all))
 	for i := range 200 {
 		secret, form := newSecret(r), forms[i%len(forms)]
-		m := toolstest.New(toolstest.Setup{Dir: "/", Secrets: []toolstest.Secret{{Name: "secret.key", Text: secret}},
+		m := toolstest.New(toolstest.Setup{Kinds: kinds, Dir: "/", Secrets: []toolstest.Secret{{Name: "secret.key", Text: secret}},
 			Live: &toolstest.Live{Writes: true, Record: true}})
 		recordEverywhere(t, m, all[form](secret))
 		tapes := m.Tapes()
@@ -452,7 +430,7 @@ func TestALiveTransactionOfAServerIsRolledBack(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(dir, "a.tape.json"), tapes[0].Content, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			taped, _ := callReal(t, dir, insert, toolstest.Setup{Mocks: []*toolstest.Mock{
+			taped, _ := callReal(t, dir, insert, toolstest.Setup{Mocks: []*mock.Mock{
 				{Kind: "sql", Connection: "db", Tape: "a.tape.json", Times: 1}}})
 			if got, want := text(t, taped.mustSucceed(t).output), text(t, o.output); got != want {
 				t.Errorf("got %s\nwant %s", got, want)
@@ -475,7 +453,7 @@ func record(t *testing.T, dir, config string) {
 	if err := os.WriteFile(filepath.Join(dir, "a.tape.json"), tapes[0].Content, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	taped, _ := callReal(t, dir, config, toolstest.Setup{Mocks: []*toolstest.Mock{
+	taped, _ := callReal(t, dir, config, toolstest.Setup{Mocks: []*mock.Mock{
 		{Kind: tapes[0].Kind, Connection: tapes[0].Connection, Tape: "a.tape.json", Times: 1}}})
 	if live.err == nil || fmt.Sprint(taped.err) != fmt.Sprint(live.err) || len(taped.problems) > 0 {
 		t.Errorf("got %v, %+v\nwant %v\ntape %s", taped.err, taped.problems, live.err, tapes[0].Content)
@@ -594,7 +572,7 @@ tool "t" {
 	if err := os.WriteFile(filepath.Join(dir, "a.tape.json"), tapes[0].Content, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	o, _ = callReal(t, dir, config, toolstest.Setup{Mocks: []*toolstest.Mock{
+	o, _ = callReal(t, dir, config, toolstest.Setup{Mocks: []*mock.Mock{
 		{Kind: "http", Connection: "shop", Tape: "a.tape.json", Times: 1}}})
 	if got := text(t, o.mustSucceed(t).output["body"]); !strings.Contains(got, "secret") {
 		t.Errorf("body %s", got)
@@ -613,19 +591,16 @@ func FuzzTape(f *testing.F) {
 		if err := os.WriteFile(filepath.Join(dir, "a.tape.json"), content, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		var mocks []*toolstest.Mock
-		for _, kind := range []string{"http", "sql", "shell"} {
-			mocks = append(mocks, &toolstest.Mock{Kind: kind, Tape: "a.tape.json", Times: 1})
+		var mocks []*mock.Mock
+		for _, kind := range kinds.Mocked() {
+			mocks = append(mocks, &mock.Mock{Kind: kind, Tape: "a.tape.json", Times: 1})
 		}
-		m := toolstest.New(toolstest.Setup{Dir: dir, Mocks: mocks, Secrets: hush})
-		req, err := http.NewRequest("GET", "http://shop.test/x", nil)
-		if err != nil {
-			t.Fatal(err)
+		m := toolstest.New(toolstest.Setup{Kinds: kinds, Dir: dir, Mocks: mocks, Secrets: hush})
+		for _, kind := range kinds.Mocked() {
+			for _, q := range newQuestions(kind, "x") {
+				_, _ = m.Ask(t.Context(), q)
+			}
 		}
-		_, _ = m.RoundTrip(&adapters.HTTPRequest{Request: req})
-		tx := m.Begin(adapters.Database{Kind: "postgres"}, true)
-		_, _ = tx.Execute(t.Context(), &adapters.Statement{Text: "SELECT 1"})
-		_, _ = m.Run(t.Context(), &adapters.Program{Argv: []string{"date"}})
 		m.Problems()
 	})
 }
@@ -650,7 +625,7 @@ tool "t" {
 	if err := os.WriteFile(filepath.Join(dirs[1], "a.tape.json"), tapes[0].Content, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	o, _ = callReal(t, dirs[1], config, toolstest.Setup{Mocks: []*toolstest.Mock{
+	o, _ = callReal(t, dirs[1], config, toolstest.Setup{Mocks: []*mock.Mock{
 		{Kind: "shell", Tape: "a.tape.json", Times: 1}}})
 	o.mustSucceed(t)
 }

@@ -144,7 +144,7 @@ func (g *generator) value(t *schema.Type, depth int) any {
 // plan returns what each call would send, or why it is refused.
 func plan(dir string, config *hcl.Config, calls []plannedCall) ([]string, error) {
 	ctx := context.Background()
-	mocks := toolstest.New(toolstest.Setup{Dir: dir})
+	mocks := toolstest.New(toolstest.Setup{Kinds: config.Kinds, Dir: dir})
 	g, diags := runtime.Compile(ctx, config, runtime.Build{Set: set, Dir: dir, Inspect: true, Mocks: mocks})
 	if g == nil {
 		return nil, errors.New(diags[0].Summary + ": " + diags[0].Detail)

@@ -67,7 +67,7 @@ var groupKeys = []struct {
 		[]string{"state", "files", "webhook", "task", "idempotency", "limit", "telemetry", "events", "on",
 			"console"}},
 	{"tests", "Tests", "Tests of tools, prompts and resources, which hatchel test runs.",
-		[]string{"test", "mock http", "mock sql", "mock shell"}},
+		[]string{"test"}},
 }
 
 //go:embed examples
@@ -78,7 +78,8 @@ func New(kinds hcl.Kinds) *Reference {
 	r := &Reference{Topics: newTopics()}
 	refs := map[string]hcl.BlockReference{}
 	keys := map[string][]string{} // of the blocks of adapters, by group
-	for _, ref := range slices.Concat(hcl.Reference(kinds), testblock.Reference()) {
+	var mocks []string
+	for _, ref := range slices.Concat(hcl.Reference(kinds), testblock.Reference(kinds)) {
 		refs[ref.Key] = ref
 		if strings.HasPrefix(ref.Key, "connection ") {
 			keys["connections"] = append(keys["connections"], ref.Key)
@@ -86,8 +87,14 @@ func New(kinds hcl.Kinds) *Reference {
 	}
 	for _, k := range kinds.Backends {
 		keys["backends"] = append(keys["backends"], k.Name)
+		if k.Mock != nil {
+			mocks = append(mocks, "mock "+k.Name)
+		}
 	}
 	for _, g := range groupKeys {
+		if g.key == "tests" {
+			g.blocks = slices.Concat(g.blocks, mocks)
+		}
 		group := &Group{Key: g.key, Title: g.title, Doc: g.doc}
 		r.Groups = append(r.Groups, group)
 		for _, key := range slices.Concat(keys[g.key], g.blocks) {

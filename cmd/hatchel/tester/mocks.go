@@ -12,14 +12,9 @@ import (
 
 // newMocks returns the mocks of a test.
 func (s *Suite) newMocks(c *Case) *toolstest.Mocks {
-	list := make([]*toolstest.Mock, len(c.Mocks))
-	for i, m := range c.Mocks {
-		list[i] = &toolstest.Mock{
-			Kind: m.Kind, Connection: m.Connection, Request: m.Request, Replies: m.Replies, Times: m.Times,
-			Tape: m.Tape, Range: m.Range,
-		}
-	}
-	return toolstest.New(toolstest.Setup{Mocks: list, Dir: s.Dir, Secrets: c.secrets(), Live: s.Live})
+	return toolstest.New(toolstest.Setup{
+		Kinds: c.config.Kinds, Mocks: c.Mocks, Dir: s.Dir, Secrets: c.secrets(), Live: s.Live,
+	})
 }
 
 // secrets returns what no output and no tape of a test holds: the secrets of the configuration, and what sensitive
@@ -87,7 +82,7 @@ func (e *queryError) Error() string { return e.err.Error() }
 func (r *running) queryAfter() error {
 	r.out.after = map[string]any{}
 	for _, a := range r.After {
-		rows, err := r.mocks.Query(a.Connection, a.Query)
+		rows, err := r.mocks.Query(a.Kind, a.Connection, a.Args)
 		if err != nil {
 			return &queryError{a.Range, err}
 		}

@@ -72,7 +72,7 @@ func (s *Suite) PrintLive(w io.Writer) {
 			for _, step := range op.Steps {
 				name := step.Backend.Kind
 				switch conn := step.Backend.Connection; {
-				case !slices.Contains([]string{"http", "sql", "shell"}, name):
+				case c.config.Kinds.Mock(name) == nil:
 					continue
 				case conn != nil:
 					name = fmt.Sprintf("%s %q", conn.Kind, conn.Name)

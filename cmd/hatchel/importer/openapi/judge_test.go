@@ -24,10 +24,12 @@ import (
 	"github.com/getkin/kin-openapi/routers"
 
 	"hatchel/adapters"
+	"hatchel/adapters/adaptertest"
 	"hatchel/adapters/all"
 	"hatchel/cmd/hatchel/importer"
 	"hatchel/cmd/hatchel/importer/openapi"
 	"hatchel/hcl"
+	"hatchel/hcl/mock"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/syntax"
 	"hatchel/hcl/value"
@@ -70,12 +72,13 @@ func percent(all, bad int) float64 { return 100 * float64(all-bad) / float64(max
 
 // judgement is what was found out about the tools of one document.
 type judgement struct {
+	adaptertest.Mocks
 	t          *testing.T
 	result     *importer.Result
 	generation *runtime.Generation
 	document   *openapi3.T
 	sent       *http.Request // the last request
-	base       string        // of the connection of sent
+	path       string        // of it, below the base_url of its connection
 	requests   int
 	misses     map[string][]string // reasons by tool
 }
@@ -252,12 +255,7 @@ func (j *judgement) judge(method, template string) error {
 	if j.sent.Method != method {
 		return fmt.Errorf("the method is %s", j.sent.Method)
 	}
-	base, err := url.Parse(j.base)
-	if err != nil {
-		return err
-	}
-	sent := strings.TrimPrefix(j.sent.URL.EscapedPath(), strings.TrimRight(base.EscapedPath(), "/"))
-	params, err := matchPath(template, sent)
+	params, err := matchPath(template, j.path)
 	if err != nil {
 		return err
 	}
@@ -316,38 +314,21 @@ func compilePattern(source string) (openapi3.RegexMatcher, error) {
 	return anything{}, nil
 }
 
-// RoundTrip keeps the request, and ends the call.
-func (j *judgement) RoundTrip(r *adapters.HTTPRequest) (*http.Response, error) {
-	var body []byte
-	if r.Body != nil {
-		body, _ = io.ReadAll(r.Body)
-	}
+// Ask keeps the request, and ends the call.
+func (j *judgement) Ask(_ context.Context, q *mock.Question) (*mock.Reply, error) {
+	r := q.Raw.(*http.Request)
+	body, _ := io.ReadAll(r.Body)
 	if bytes.Contains(body, []byte("grant_type=client_credentials")) {
-		answer := `{"access_token": "t", "token_type": "Bearer", "expires_in": 3600}`
-		return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"application/json"}},
-			Body: io.NopCloser(strings.NewReader(answer)), ContentLength: int64(len(answer)), Request: r.Request}, nil
+		return &mock.Reply{Args: map[string]any{"json": map[string]any{
+			"access_token": "t", "token_type": "Bearer", "expires_in": 3600,
+		}}}, nil
 	}
-	j.sent, j.base = r.Request.Clone(j.t.Context()), r.BaseURL
+	j.path, _ = q.Sent["path"].(string)
+	j.sent = r.Clone(j.t.Context())
 	j.sent.Body, j.sent.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	j.sent.GetBody = nil
 	return nil, &adapters.Fault{Message: "sent"}
 }
-
-var errNoMock = errors.New("an import has no such backend")
-
-// Live says that nothing is asked for real.
-func (j *judgement) Live() bool { return false }
-
-// The other methods are those of backends that no OpenAPI document has.
-func (j *judgement) Seed(adapters.Database, func() (adapters.Memory, error)) bool { return false }
-
-func (j *judgement) Begin(adapters.Database, bool) adapters.Transaction { panic(errNoMock) }
-
-func (j *judgement) Run(context.Context, *adapters.Program) (*adapters.Exit, error) {
-	return nil, errNoMock
-}
-
-func (j *judgement) CopyDirectory(string) (string, error) { return "", errNoMock }
 
 func number(v any) float64 {
 	f, _ := value.Float(v)

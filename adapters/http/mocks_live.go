@@ -1,15 +1,19 @@
-package toolstest
+package http
 
 import (
 	"crypto/sha256"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"io"
-	"net/http"
+	"net"
+	nethttp "net/http"
 	"slices"
 	"strings"
+	"syscall"
 	"unicode/utf8"
 
+	"hatchel/hcl/mock"
 	"hatchel/hcl/value"
 )
 
@@ -18,15 +22,15 @@ var ownHeaders = []string{
 	"Accept-Encoding", "Content-Length", "Content-Type", "Idempotency-Key", "Traceparent", "Tracestate", "User-Agent",
 }
 
-// asked returns the request as a tape has it.
-func (r *request) asked() map[string]any {
+// taped returns the request as a tape has it.
+func (r *mockedRequest) taped() map[string]any {
 	out, query, headers := map[string]any{"method": r.Method, "path": r.path}, map[string]any{}, map[string]any{}
 	if r.path == "" {
 		delete(out, "path")
 		out["url"] = r.address
 	}
 	for name, texts := range r.query {
-		query[name] = fieldValue(texts)
+		query[name] = mock.FieldValue(texts)
 	}
 	for name, texts := range r.Header {
 		if !slices.Contains(ownHeaders, name) {
@@ -51,34 +55,29 @@ func (r *request) asked() map[string]any {
 	return out
 }
 
-// send asks a service for real, and records its answer.
-func (m *Mocks) send(r *request, q *question) (*http.Response, error) {
-	again := r.Clone(r.Context())
-	if r.HTTPRequest.Body != nil {
-		again.Body = io.NopCloser(strings.NewReader(string(r.body)))
-		if len(r.body) == 0 {
-			again.Body = http.NoBody
-		}
-	}
-	resp, err := r.Send(again)
-	if !m.isRecording() {
+// send asks the service for real, and records its answer.
+func (t *mockedTransport) send(r *mockedRequest, q *mock.Question) (*nethttp.Response, error) {
+	resp, err := t.service.transport.RoundTrip(r.Request)
+	mocks := t.service.mocks
+	if !mocks.IsRecording() {
 		return resp, err
 	}
 	if err != nil {
 		if fail := failureOf(err); fail != "" {
-			m.record(&exchange{kind: "http", connection: r.Connection, request: q.asked(),
-				reply: map[string]any{"fail": fail}, secrets: r.Secrets})
+			mocks.Record(q, map[string]any{"fail": fail})
 		} else {
-			m.failRecording("%s has failed in a way that a tape cannot hold: %v", q.name, m.hide(err.Error(), r.Secrets))
+			mocks.FailRecording(q.Secrets, "%s has failed in a way that a tape cannot hold: %v", q.Name, err)
 		}
 		return nil, err
 	}
 	if code := resp.Header.Get("Content-Encoding"); code != "" && code != "identity" {
-		m.failRecording("the answer to %s is compressed, because the request has an Accept-Encoding header", q.name)
+		mocks.FailRecording(q.Secrets, "the answer to %s is compressed, because the request has an Accept-Encoding "+
+			"header", q.Name)
 	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxTape+1))
-	if err != nil || len(body) > maxTape {
-		m.failRecording("the answer to %s cannot be read, or has more than %d MiB", q.name, maxTape>>20)
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxTapedBody+1))
+	if err != nil || len(body) > maxTapedBody {
+		mocks.FailRecording(q.Secrets, "the answer to %s cannot be read, or has more than %d MiB", q.Name,
+			maxTapedBody>>20)
 		resp.Body = struct {
 			io.Reader
 			io.Closer
@@ -87,9 +86,25 @@ func (m *Mocks) send(r *request, q *question) (*http.Response, error) {
 	}
 	resp.Body.Close()
 	resp.Body = io.NopCloser(strings.NewReader(string(body)))
-	m.record(&exchange{kind: "http", connection: r.Connection, request: q.asked(), reply: httpReply(resp, body),
-		secrets: r.Secrets})
+	mocks.Record(q, tapedReply(resp, body))
 	return resp, nil
+}
+
+// maxTapedBody is the maximum size in bytes of a body on a tape.
+const maxTapedBody = 4 << 20
+
+// failureOf returns the value of fail for the error of a request, or nothing if there is none.
+func failureOf(err error) string {
+	var timeout net.Error
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "refused"
+	case errors.Is(err, syscall.ECONNRESET):
+		return "reset"
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return "timeout"
+	}
+	return ""
 }
 
 // transientHeaders are headers of responses that say nothing about the resource, and differ each time.
@@ -99,8 +114,8 @@ var transientHeaders = []string{
 	"X-Runtime",
 }
 
-// httpReply returns a response as a tape has it.
-func httpReply(resp *http.Response, body []byte) map[string]any {
+// tapedReply returns a response as a tape has it.
+func tapedReply(resp *nethttp.Response, body []byte) map[string]any {
 	reply := map[string]any{"status": resp.StatusCode}
 	headers := map[string]any{}
 	for name, texts := range resp.Header {
