@@ -20,7 +20,7 @@ import (
 type mockBlock struct {
 	*mock.Kind
 	kind, connection string
-	asked            *arguments // request, then details
+	asked            *arguments // Request, tape, then Details
 	replies          []*replyBlock
 	times            *int // nil if it is not written
 	at               diag.Range
@@ -28,7 +28,7 @@ type mockBlock struct {
 
 // replyBlock is a reply block of a mock.
 type replyBlock struct {
-	values *arguments // answers, then answeredBesides
+	values *arguments // Replied
 	body   *hclsyntax.Body
 }
 
