@@ -1,37 +1,37 @@
 package adapters
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net"
-	"os"
-	"syscall"
+
+	"hatchel/internal/neterror"
 )
 
 // DialReason explains to an operator why a connection could not be made. It returns "" for errors it does
 // not know.
 func DialReason(err error) string {
-	var dns *net.DNSError
-	var op *net.OpError
-	where := "the address"
-	if errors.As(err, &op) && op.Addr != nil {
+	where, host := "the address", ""
+	if op, ok := errors.AsType[*net.OpError](err); ok && op.Addr != nil {
 		where = op.Addr.String()
 	}
-	switch {
-	case errors.As(err, &dns) && dns.IsNotFound:
-		return fmt.Sprintf("the host %q does not exist", dns.Name)
-	case errors.As(err, &dns):
-		return fmt.Sprintf("the host name %q could not be resolved", dns.Name)
-	case errors.Is(err, syscall.ECONNREFUSED):
+	if dns, ok := errors.AsType[*net.DNSError](err); ok {
+		host = dns.Name
+	}
+	switch neterror.Of(err) {
+	case neterror.NoSuchHost:
+		return fmt.Sprintf("the host %q does not exist", host)
+	case neterror.Unresolved:
+		return fmt.Sprintf("the host name %q could not be resolved", host)
+	case neterror.Refused:
 		return "nothing listens on " + where
-	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
+	case neterror.Unreachable:
 		return "there is no route to " + where
-	case errors.Is(err, syscall.ECONNRESET):
+	case neterror.Reset:
 		return where + " closed the connection"
-	case errors.Is(err, syscall.ENOENT) && op != nil:
+	case neterror.NoSocket:
 		return "the socket " + where + " does not exist"
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
+	case neterror.Timeout:
 		return where + " did not respond in time"
 	}
 	return ""

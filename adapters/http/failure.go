@@ -1,24 +1,21 @@
 package http
 
 import (
-	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"mime"
 	"net"
 	nethttp "net/http"
 	"net/url"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/internal/backoff"
+	"hatchel/internal/neterror"
 )
 
 // failure is an attempt that did not succeed.
@@ -61,7 +58,8 @@ func networkFailure(err error, timeout time.Duration) *failure {
 		step = op.Op
 	}
 	f.unsent = step == "dial" || step == "proxyconnect"
-	if message := tlsMessage(err, step); message != "" {
+	reason := neterror.Of(err)
+	if message := tlsMessages[reason]; message != "" {
 		f.Message, f.permanent, f.unsent = message, true, true
 		return f
 	}
@@ -69,13 +67,13 @@ func networkFailure(err error, timeout time.Duration) *failure {
 		f.Message, f.permanent = message, true
 		return f
 	}
-	f.timedOut = isTimeout(err)
-	switch dns := (*net.DNSError)(nil); {
-	case errors.As(err, &dns):
+	f.timedOut = neterror.IsTimeout(err)
+	switch {
+	case reason == neterror.NoSuchHost, reason == neterror.Unresolved:
 		f.Message, f.unsent = "the service's host name could not be resolved", true
-	case errors.Is(err, syscall.ECONNREFUSED):
+	case reason == neterror.Refused:
 		f.Message = "the service refuses connections; it may be down"
-	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
+	case reason == neterror.Unreachable:
 		f.Message = "the service is not reachable from this server"
 	case f.timedOut && f.unsent:
 		f.Message = "the service did not accept the connection in time"
@@ -89,27 +87,13 @@ func networkFailure(err error, timeout time.Duration) *failure {
 	return f
 }
 
-// tlsMessage returns the message for an error of the TLS handshake, or "".
-func tlsMessage(err error, step string) string {
-	var host x509.HostnameError
-	var unknown x509.UnknownAuthorityError
-	var invalid x509.CertificateInvalidError
-	var verify *tls.CertificateVerificationError
-	var record tls.RecordHeaderError
-	switch {
-	case errors.As(err, &host):
-		return "the service's certificate is for another host name"
-	case errors.As(err, &unknown):
-		return "the service's certificate is not signed by a trusted authority"
-	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
-		return "the service's certificate has expired or is not valid yet"
-	case errors.As(err, &verify), errors.As(err, &invalid):
-		return "the service's certificate is not valid"
-	case errors.As(err, &record), step == "remote error", step == "local error",
-		strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
-		return "no secure connection to the service could be made"
-	}
-	return ""
+// tlsMessages are the messages for errors of the TLS handshake.
+var tlsMessages = map[neterror.Reason]string{
+	neterror.OtherName: "the service's certificate is for another host name",
+	neterror.Untrusted: "the service's certificate is not signed by a trusted authority",
+	neterror.Expired:   "the service's certificate has expired or is not valid yet",
+	neterror.BadCert:   "the service's certificate is not valid",
+	neterror.NoTLS:     "no secure connection to the service could be made",
 }
 
 // permanentMessage returns the message for an error that another attempt would repeat, or "".
@@ -146,16 +130,10 @@ func withoutURL(err error) error {
 	return err
 }
 
-func isTimeout(err error) bool {
-	var t interface{ Timeout() bool }
-	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) ||
-		errors.As(err, &t) && t.Timeout()
-}
-
 // statusFailure returns the failure for a response whose status is not in ok_status.
 func statusFailure(status int, h nethttp.Header, excerpt string) *failure {
 	f := &failure{Fault: adapters.Fault{
-		Message: "the service returned " + statusText(status), Status: status, RetryAfter: parseRetryAfter(h),
+		Message: "the service returned " + statusText(status), Status: status, RetryAfter: backoff.RetryAfter(h),
 	}}
 	if status/100 == 3 && h.Get("Location") != "" {
 		f.Message += ", a redirect that is not followed"

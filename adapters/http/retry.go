@@ -3,7 +3,6 @@ package http
 import (
 	"context"
 	"fmt"
-	nethttp "net/http"
 	"regexp"
 	"slices"
 	"strconv"
@@ -108,18 +107,6 @@ func (s *service) waitForRetry(ctx context.Context, wait time.Duration) bool {
 		wait = 0
 	}
 	return ctxtime.Sleep(ctx, wait) == nil
-}
-
-// parseRetryAfter returns the delay that a Retry-After header requests, or 0.
-func parseRetryAfter(h nethttp.Header) time.Duration {
-	text := h.Get("Retry-After")
-	if seconds, err := strconv.Atoi(text); err == nil && seconds > 0 {
-		return time.Duration(min(seconds, 24*3600)) * time.Second
-	}
-	if at, err := nethttp.ParseTime(text); err == nil {
-		return max(time.Until(at), 0)
-	}
-	return 0
 }
 
 // statuses are the statuses that patterns such as "2xx" and "404" match.

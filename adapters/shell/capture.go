@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"hatchel/adapters"
+	"hatchel/internal/cut"
 )
 
 // capture keeps the output of a program: all of it up to limit bytes, of more the first and the last half of limit.
@@ -77,10 +78,7 @@ func (c *capture) text(secrets []string) string {
 	}
 	half, head := c.limit/2, c.head(secrets)
 	tail := append(append(make([]byte, 0, c.limit-half), c.buf[c.next:]...), c.buf[half:c.next]...)
-	for len(tail) > 0 && !utf8.RuneStart(tail[0]) {
-		tail = tail[1:]
-	}
-	tail = adapters.SanitizeTail(tail, secrets)
+	tail = adapters.SanitizeTail(tail[cut.After(tail, 0):], secrets)
 	omitted := c.total - int64(len(head)) - int64(len(tail))
 	return strings.ToValidUTF8(fmt.Sprintf("%s\n[... %d bytes truncated ...]\n%s", head, omitted, tail), "\uFFFD")
 }

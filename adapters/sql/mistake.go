@@ -1,11 +1,11 @@
 package sql
 
 import (
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"slices"
 	"strings"
+
+	"hatchel/internal/neterror"
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -102,8 +102,6 @@ func mistakeOf(err error) mistake {
 
 // isTLSError reports whether client and server do not agree on TLS. Package pgconn has no type for the refusal.
 func isTLSError(err error) bool {
-	return errors.As(err, new(*tls.CertificateVerificationError)) || errors.As(err, new(x509.UnknownAuthorityError)) ||
-		errors.As(err, new(x509.HostnameError)) || errors.As(err, new(tls.RecordHeaderError)) ||
-		errors.As(err, new(tls.AlertError)) || errors.Is(err, mysql.ErrNoTLS) ||
+	return neterror.Of(err).IsTLS() || errors.Is(err, mysql.ErrNoTLS) ||
 		strings.Contains(err.Error(), "server refused TLS connection")
 }

@@ -7,6 +7,8 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 	"unsafe"
+
+	"hatchel/internal/cut"
 )
 
 // skipPlain returns the first index from i on whose byte is not plain ASCII text of a string.
@@ -211,9 +213,5 @@ func Excerpt[T ~string | ~[]byte](text T) string {
 	if len(text) <= maxExcerpt {
 		return string(text)
 	}
-	end := maxExcerpt
-	for end > 0 && !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return string(text[:end]) + "…"
+	return string(text[:cut.Before(text, maxExcerpt)]) + "…"
 }

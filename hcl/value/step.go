@@ -4,7 +4,8 @@ import (
 	"encoding/json"
 	"iter"
 	"slices"
-	"unicode/utf8"
+
+	"hatchel/internal/cut"
 )
 
 // Step is a budget of time. It is called with a number of elements before as many are computed, and its error ends the
@@ -40,13 +41,7 @@ const (
 func Parts(s string, step Step) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		for s != "" {
-			end := min(textPart, len(s))
-			for start := end; start > end-utf8.UTFMax && end < len(s); start-- {
-				if utf8.RuneStart(s[start]) {
-					end = start
-					break
-				}
-			}
+			end := cut.Before(s, min(textPart, len(s)))
 			part := s[:end]
 			s = s[end:]
 			if err := step.Take(1 + len(part)/bytesOfElement); !yield(part, err) || err != nil {

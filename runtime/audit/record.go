@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hatchel/hcl/value"
+	"hatchel/internal/cut"
 	"hatchel/internal/operator"
 )
 
@@ -269,11 +270,7 @@ func truncate(s string) string {
 	if len(s) <= maxText {
 		return s
 	}
-	end := maxText
-	for end > 0 && s[end]&0xC0 == 0x80 {
-		end--
-	}
-	return s[:end] + "…"
+	return s[:cut.Before(s, maxText)] + "…"
 }
 
 // EventApproval is the event of a decision about an approval. Decision says what was decided, and

@@ -3,9 +3,9 @@ package result
 import (
 	"bytes"
 	"strings"
-	"unicode/utf8"
 
 	"hatchel/hcl"
+	"hatchel/internal/cut"
 )
 
 // Hint returns a sentence that explains how to get a smaller result. Kind is "tool", "prompt", ….
@@ -64,10 +64,7 @@ func CutBefore(text []byte, limit int) int {
 	if i := bytes.LastIndexAny(head, ", "); i >= earliest {
 		return i + 1
 	}
-	for limit > 0 && !utf8.RuneStart(text[limit]) {
-		limit--
-	}
-	return limit
+	return cut.Before(text, limit)
 }
 
 // cutAfter returns the best place to resume a text at or after start, by the rules of CutBefore.
@@ -82,8 +79,5 @@ func cutAfter(text []byte, start int) int {
 	if i := bytes.IndexAny(head, ", "); i >= 0 {
 		return start + i
 	}
-	for start < len(text) && !utf8.RuneStart(text[start]) {
-		start++
-	}
-	return start
+	return cut.After(text, start)
 }

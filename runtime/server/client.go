@@ -14,10 +14,10 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 	"unicode/utf8"
 
+	"hatchel/internal/neterror"
 	"hatchel/runtime"
 	"hatchel/runtime/approval"
 	"hatchel/runtime/console"
@@ -284,24 +284,21 @@ func ConnectionText(err error) string {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err
 	}
-	var host *net.DNSError
-	var authority x509.UnknownAuthorityError
-	var name x509.HostnameError
-	var invalid x509.CertificateInvalidError
-	var record tls.RecordHeaderError
-	switch {
-	case errors.Is(err, syscall.ECONNREFUSED):
+	switch neterror.Of(err) {
+	case neterror.Refused:
 		return "connection refused: is the server running, and is this its address?"
-	case errors.As(err, &host):
+	case neterror.NoSuchHost, neterror.Unresolved:
+		host, _ := errors.AsType[*net.DNSError](err)
 		return "the host " + host.Name + " cannot be found"
-	case errors.As(err, &authority):
+	case neterror.Untrusted:
 		return "the certificate of the server is signed by an authority that this machine does not trust. " +
 			"SSL_CERT_FILE names a file with its certificate"
-	case errors.As(err, &name):
+	case neterror.OtherName:
+		name, _ := errors.AsType[x509.HostnameError](err)
 		return "the certificate of the server is for another name: " + name.Error()
-	case errors.As(err, &invalid):
-		return "the certificate of the server is not valid: " + invalid.Error()
-	case errors.As(err, &record), strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
+	case neterror.Expired, neterror.BadCert:
+		return "the certificate of the server is not valid: " + err.Error()
+	case neterror.NoTLS:
 		return "the server speaks http, not https: write http://"
 	}
 	return err.Error()

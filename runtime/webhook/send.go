@@ -5,17 +5,16 @@ import (
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
-	"crypto/tls"
-	"crypto/x509"
 	"encoding/base64"
-	"errors"
 	"io"
 	"net"
 	"net/http"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
+
+	"hatchel/internal/backoff"
+	"hatchel/internal/neterror"
 
 	"github.com/go-resty/resty/v2"
 )
@@ -90,29 +89,22 @@ type failure struct {
 // connectionFailure describes a request without a response. It does not pass on errors of net/http,
 // because they hold the URL.
 func connectionFailure(err error, stopped bool) *failure {
-	var slow interface{ Timeout() bool }
 	message := "the connection to the receiver failed"
-	switch {
-	case errors.As(err, new(x509.HostnameError)):
+	switch neterror.Of(err) {
+	case neterror.OtherName:
 		message = "the certificate of the receiver is for another name"
-	case errors.As(err, new(*tls.CertificateVerificationError)):
+	case neterror.Untrusted, neterror.Expired, neterror.BadCert:
 		message = "the certificate of the receiver is not trusted here"
-	case errors.As(err, new(tls.RecordHeaderError)), errors.Is(err, http.ErrSchemeMismatch), isAlert(err):
+	case neterror.NoTLS:
 		message = "the TLS handshake with the receiver failed"
-	case errors.As(err, new(*net.DNSError)):
+	case neterror.NoSuchHost, neterror.Unresolved:
 		message = "the name of the receiver could not be resolved"
-	case errors.Is(err, syscall.ECONNREFUSED):
+	case neterror.Refused:
 		message = "the receiver refuses connections"
-	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &slow) && slow.Timeout():
+	case neterror.Timeout:
 		message = "the receiver did not answer in time"
 	}
 	return &failure{message: message, stopped: stopped, unavailable: !stopped}
-}
-
-// isAlert reports whether one side of a TLS connection has sent an alert, which has no exported type.
-func isAlert(err error) bool {
-	op, ok := errors.AsType[*net.OpError](err)
-	return ok && (op.Op == "remote error" || op.Op == "local error")
 }
 
 // responseFailure describes a response other than success; nil means success.
@@ -126,7 +118,7 @@ func responseFailure(resp *http.Response) *failure {
 	}
 	f := &failure{
 		message:    "the receiver answered " + status,
-		retryAfter: parseRetryAfter(resp.Header.Get("Retry-After")),
+		retryAfter: backoff.RetryAfter(resp.Header),
 		permanent:  resp.StatusCode == http.StatusGone,
 	}
 	switch resp.StatusCode {
@@ -134,17 +126,4 @@ func responseFailure(resp *http.Response) *failure {
 		f.unavailable = true
 	}
 	return f
-}
-
-const maxRetryAfter = 365 * 24 * time.Hour
-
-// parseRetryAfter parses seconds or a date (RFC 9110, section 10.2.3). Anything else is 0.
-func parseRetryAfter(text string) time.Duration {
-	if seconds, err := strconv.ParseInt(text, 10, 64); err == nil {
-		return time.Duration(min(max(seconds, 0), int64(maxRetryAfter/time.Second))) * time.Second
-	}
-	if at, err := http.ParseTime(text); err == nil {
-		return max(time.Until(at), 0)
-	}
-	return 0
 }

@@ -10,6 +10,7 @@ import (
 	hclv2 "github.com/hashicorp/hcl/v2"
 
 	"hatchel/hcl/template"
+	"hatchel/internal/cut"
 )
 
 // literalText is the text node of a literal.
@@ -54,10 +55,7 @@ func newPositions(start hclv2.Pos, src string) positions {
 	at := start
 	for from := 0; ; {
 		p.strides = append(p.strides, at)
-		to := from + stride
-		for to < len(src) && !utf8.RuneStart(src[to]) {
-			to++
-		}
+		to := cut.After(src, from+stride)
 		if to >= len(src) {
 			return p
 		}
