@@ -35,8 +35,9 @@ var layers = []struct {
 	{of: "hcl/surface", may: []string{"hcl", "hcl/*"}, tests: []string{"adapters/all"}, banned: []string{"net", "net/http", "os/exec", "database/sql"}},
 	{of: "hcl/*", may: []string{"hcl/*"}, banned: []string{"net", "net/http", "os/exec", "database/sql"}},
 	// it does not know the clients of earlier revisions, for which package legacy is the only door
-	{of: "runtime/mcp", may: []string{"hcl/jsonscan"}, tests: []string{"runtime/mcp/legacy", "runtime/state", "runtime/state/couriertest"}},
-	{of: "runtime/mcp/legacy", may: []string{"hcl/jsonscan", "runtime/mcp"}},
+	{of: "runtime/mcp", may: []string{"hcl/jsonscan"}, tests: []string{"runtime/mcp/legacy", "runtime/mcp/legacy/handover", "runtime/state", "runtime/state/couriertest"}},
+	{of: "runtime/mcp/legacy", may: []string{"hcl/jsonscan", "runtime/mcp", "runtime/mcp/legacy/handover"}},
+	{of: "runtime/mcp/legacy/handover", may: []string{"hcl/jsonscan", "runtime/digest", "runtime/mcp", "runtime/state"}},
 	{of: "adapters", may: []string{"hcl", "hcl/*"}},
 	{of: "adapters/all", may: []string{"adapters", "adapters/*"}},
 	{of: "adapters/guard"},

@@ -20,6 +20,7 @@ var buffers = sync.Pool{New: func() any { return &Buffer{B: make([]byte, 0, unco
 // BorrowBuffer returns an empty buffer. The caller must release it.
 func BorrowBuffer() *Buffer { return buffers.Get().(*Buffer) }
 
+// Release returns the memory. The buffer must not be used afterwards.
 func (b *Buffer) Release() {
 	b.memory.Release()
 	if cap(b.B) > maxReusedBuffer {

@@ -37,6 +37,7 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprintf("%s (%d)", e.Message, e.Code) }
 
+// Errorf returns an error with a code.
 func Errorf(code int, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
@@ -103,10 +104,12 @@ func parseError(err error) *Error {
 	return Errorf(CodeParseError, "Parse error at byte %d: %s", syntax.Offset, syntax.Reason)
 }
 
+// InvalidParams returns an error about the params of a request.
 func InvalidParams(format string, args ...any) *Error {
 	return Errorf(CodeInvalidParams, format, args...)
 }
 
+// InvalidRequest returns the error for a message that is no request of JSON-RPC.
 func InvalidRequest(reason string) *Error {
 	return Errorf(CodeInvalidRequest, "Invalid request: %s", reason)
 }

@@ -52,6 +52,7 @@ func duplicateID(id []byte) *Error {
 	return Errorf(CodeInvalidRequest, "A request with the id %s is already in progress", jsonscan.Excerpt(id))
 }
 
+// Done undoes Begin. It is called after the reply.
 func (r *Inflight) Done() {
 	r.set.mu.Lock()
 	delete(r.set.byID, r.id)
@@ -75,6 +76,7 @@ func (f *InflightRequests) Cancel(id []byte, cause error) bool {
 	return r != nil
 }
 
+// CancelAll cancels all requests in progress.
 func (f *InflightRequests) CancelAll(cause error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -16,6 +16,7 @@ import (
 
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/mcp/legacy"
+	"hatchel/runtime/mcp/legacy/handover"
 	"hatchel/runtime/state"
 	"hatchel/runtime/state/couriertest"
 )
@@ -27,7 +28,7 @@ func (c testCourier) Send(ctx context.Context, to string, message []byte) error 
 	err := c.Courier.Send(ctx, to, message)
 	switch {
 	case errors.Is(err, state.ErrGone):
-		return legacy.ErrNoReceiver
+		return handover.ErrNoReceiver
 	case errors.Is(err, state.ErrUnavailable):
 		return mcp.ErrUnavailable
 	}
@@ -64,7 +65,7 @@ func withCouriers(t *testing.T, n int, f func(t *testing.T, x *couriertest.Excha
 	})
 }
 
-func startProcess(t *testing.T, x *couriertest.Exchange, store legacy.Store, key []byte) *process {
+func startProcess(t *testing.T, x *couriertest.Exchange, store handover.Store, key []byte) *process {
 	courier := x.New()
 	v := &testClient{t: t, handler: newAskingHandler(), log: new(bytes.Buffer)}
 	v.server = newServer(v.handler, withLegacy(legacy.Options{Key: key, Store: store, Courier: testCourier{courier}}))

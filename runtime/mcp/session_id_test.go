@@ -15,15 +15,16 @@ import (
 
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/mcp/legacy"
+	"hatchel/runtime/mcp/legacy/handover"
 )
 
-// memorySessions is a legacy.Store in memory.
+// memorySessions is a handover.Store in memory.
 type memorySessions struct {
 	mu      sync.Mutex
-	records map[string]memorySession     // guarded by mu
-	deleted [][]byte                     // guarded by mu
-	uses    int                          // of records; guarded by mu
-	calls   map[string]legacy.StoredCall // guarded by mu
+	records map[string]memorySession       // guarded by mu
+	deleted [][]byte                       // guarded by mu
+	uses    int                            // of records; guarded by mu
+	calls   map[string]handover.StoredCall // guarded by mu
 }
 
 type memorySession struct {
@@ -55,13 +56,13 @@ func (m *memorySessions) SaveSession(
 	return true, nil
 }
 
-func (m *memorySessions) LoadCall(_ context.Context, name string) (legacy.StoredCall, error) {
+func (m *memorySessions) LoadCall(_ context.Context, name string) (handover.StoredCall, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.calls[name], nil
 }
 
-func (m *memorySessions) ListCalls(_ context.Context, session string) (calls []legacy.StoredCall, err error) {
+func (m *memorySessions) ListCalls(_ context.Context, session string) (calls []handover.StoredCall, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, name := range slices.Sorted(maps.Keys(m.calls)) {
@@ -72,21 +73,21 @@ func (m *memorySessions) ListCalls(_ context.Context, session string) (calls []l
 	return calls, nil
 }
 
-func (m *memorySessions) SaveCall(_ context.Context, _ string, call legacy.StoredCall, _ time.Time) (bool, error) {
+func (m *memorySessions) SaveCall(_ context.Context, _ string, call handover.StoredCall, _ time.Time) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.calls[call.Name].Version != call.Version {
 		return false, nil
 	}
 	if m.calls == nil {
-		m.calls = map[string]legacy.StoredCall{}
+		m.calls = map[string]handover.StoredCall{}
 	}
 	call.Version++
 	m.calls[call.Name] = call
 	return true, nil
 }
 
-func (m *memorySessions) RemoveCall(_ context.Context, call legacy.StoredCall) (bool, error) {
+func (m *memorySessions) RemoveCall(_ context.Context, call handover.StoredCall) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	found := m.calls[call.Name].Version == call.Version
@@ -122,7 +123,7 @@ func (m *memorySessions) LoadDeleted(_ context.Context, add func(names []byte) b
 }
 
 // sharedOptions are those of processes of one server with a store.
-func sharedOptions(store legacy.Store) mcp.Options {
+func sharedOptions(store handover.Store) mcp.Options {
 	return withLegacy(legacy.Options{Key: bytes.Repeat([]byte{7}, 32), Store: store})
 }
 

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"hatchel/runtime/mcp"
-	"hatchel/runtime/mcp/legacy"
+	"hatchel/runtime/mcp/legacy/handover"
 	"hatchel/runtime/state/couriertest"
 )
 
@@ -291,7 +291,7 @@ func (s *stream) expectReply(text string) {
 // awayCalls is unavailable when a question is added to a call.
 type awayCalls struct{ memorySessions }
 
-func (a *awayCalls) SaveCall(ctx context.Context, session string, c legacy.StoredCall, until time.Time) (bool, error) {
+func (a *awayCalls) SaveCall(ctx context.Context, session string, c handover.StoredCall, until time.Time) (bool, error) {
 	if c.Version == 1 && !bytes.Contains(c.Body, []byte(`"result"`)) {
 		return false, mcp.ErrUnavailable
 	}
@@ -325,7 +325,7 @@ type failingCalls struct {
 	saves int
 }
 
-func (f failingCalls) SaveCall(ctx context.Context, session string, c legacy.StoredCall, until time.Time) (bool, error) {
+func (f failingCalls) SaveCall(ctx context.Context, session string, c handover.StoredCall, until time.Time) (bool, error) {
 	if c.Version == f.saves {
 		return false, errors.New("disk")
 	}
@@ -373,7 +373,7 @@ type lateCalls struct {
 	looked atomic.Bool
 }
 
-func (l *lateCalls) ListCalls(ctx context.Context, session string) ([]legacy.StoredCall, error) {
+func (l *lateCalls) ListCalls(ctx context.Context, session string) ([]handover.StoredCall, error) {
 	if !l.looked.Swap(true) {
 		return nil, nil
 	}
@@ -413,7 +413,7 @@ type pausedCalls struct {
 	saving, release chan struct{}
 }
 
-func (p pausedCalls) SaveCall(ctx context.Context, session string, c legacy.StoredCall, until time.Time) (bool, error) {
+func (p pausedCalls) SaveCall(ctx context.Context, session string, c handover.StoredCall, until time.Time) (bool, error) {
 	if c.Version == 0 {
 		close(p.saving)
 		<-p.release
@@ -428,7 +428,7 @@ func withInterruptedTaker(t *testing.T, died bool, f func(s *suspended, first *s
 		exchange, store, key := new(couriertest.Exchange), new(memorySessions), bytes.Repeat([]byte{7}, 32)
 		paused := pausedCalls{store, make(chan struct{}), make(chan struct{})}
 		s := &suspended{t: t}
-		for _, store := range []legacy.Store{store, paused, store} {
+		for _, store := range []handover.Store{store, paused, store} {
 			s.all = append(s.all, startProcess(t, exchange, store, key))
 		}
 		synctest.Wait()

@@ -22,7 +22,8 @@ const maxReferenceRequests = 1 << 10
 // streamReference returns the reference of a stream of this process.
 func (sess *session) streamReference(stream uint64, requests []byte) string {
 	return sess.reference(position{
-		eventID: eventID{stream: stream}, process: sess.table.process, serial: sess.serial, requests: requests,
+		eventID: eventID{stream: stream},
+		process: sess.server.relay.ProcessName(), serial: sess.serial, requests: requests,
 	})
 }
 
@@ -55,7 +56,7 @@ func (sess *session) parsePosition(id string) (pos position, ok bool) {
 
 // isHere reports whether the session of this process has the stream.
 func (sess *session) isHere(pos position) bool {
-	return pos.process == sess.table.process && pos.serial == sess.serial
+	return pos.process == sess.server.relay.ProcessName() && pos.serial == sess.serial
 }
 
 // questionPrefix begins the ids of questions. The ids of clients are usually numbers, and some clients
@@ -65,11 +66,12 @@ const questionPrefix = "ask-"
 // newQuestionID returns the id of a question to the client: it names the process that waits for the
 // answer, sealed for the session, and cannot be guessed.
 func (sess *session) newQuestionID() string {
-	return questionPrefix + sess.table.sealer.Seal([]byte(sess.table.process), "question\n"+string(sess.name[:]))
+	process := []byte(sess.server.relay.ProcessName())
+	return questionPrefix + sess.table.sealer.Seal(process, "question\n"+string(sess.name[:]))
 }
 
-// askingProcess returns the process that has asked a question of the session, or "".
-func (sess *session) askingProcess(id string) string {
+// AskingProcess returns the process that has asked a question of the session, or "".
+func (sess *session) AskingProcess(id string) string {
 	sealed, _ := strings.CutPrefix(id, questionPrefix)
 	process, _ := sess.table.sealer.Open(sealed, "question\n"+string(sess.name[:]))
 	return string(process)

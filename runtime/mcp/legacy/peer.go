@@ -1,8 +1,6 @@
 package legacy
 
 import (
-	"hatchel/runtime/mcp"
-
 	"bytes"
 	"context"
 	"slices"
@@ -10,6 +8,8 @@ import (
 	"sync/atomic"
 
 	"hatchel/hcl/jsonscan"
+	"hatchel/runtime/mcp"
+	"hatchel/runtime/mcp/legacy/handover"
 )
 
 // peer is an initialized client of the legacy era, or one without a session, which was not started.
@@ -90,7 +90,7 @@ const levelUnknown = -1
 // level returns the level of the messages that the client receives. With several processes only the
 // record of the session knows it.
 func (p *peer) level(ctx context.Context) int {
-	shared := p.session != nil && p.server.relay.courier != nil
+	shared := p.session != nil && p.server.relay.HasOthers()
 	if level := int(p.logLevel.Load()); level != levelUnknown && !shared {
 		return level
 	}
@@ -117,7 +117,7 @@ func (p *peer) subscribeLists() {
 // Resolve delivers a response of the client.
 func (p *peer) Resolve(m *mcp.Message) {
 	id, _ := jsonscan.Text(m.ID)
-	p.questions.resolve(id, newClientResponse(m.Result, m.Failure))
+	p.questions.resolve(id, handover.NewResponse(m.Result, m.Failure))
 }
 
 // HandleNotification acts on a notification of the client. It reports false if it is about a request that

@@ -136,7 +136,7 @@ func (s *Server) answer(resp *response, m *mcp.Message) error {
 	if resp.session == nil {
 		return nil // no call can have asked
 	}
-	err := s.relay.answer(resp.Request.Context(), resp.session, m)
+	err := s.relay.Answer(resp.Request.Context(), resp.session, m)
 	if err != nil {
 		s.log.WarnContext(resp.Request.Context(), "answer not delivered", "error", err)
 	}
@@ -146,7 +146,7 @@ func (s *Server) answer(resp *response, m *mcp.Message) error {
 // notified acts on a notification of the client.
 func (s *Server) notified(resp *response, m *mcp.Message, from *peer) {
 	if !from.HandleNotification(m) && resp.session != nil && string(m.Method) == "notifications/cancelled" {
-		s.relay.cancel(resp.Request.Context(), resp.session, m.Param("requestId"))
+		s.relay.Cancel(resp.Request.Context(), resp.session.name, m.Param("requestId"))
 	}
 }
 

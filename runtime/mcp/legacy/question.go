@@ -1,11 +1,7 @@
 package legacy
 
 import (
-	"hatchel/runtime/mcp"
-
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
 	"strconv"
@@ -13,6 +9,8 @@ import (
 	"time"
 
 	"hatchel/hcl/jsonscan"
+	"hatchel/runtime/mcp"
+	"hatchel/runtime/mcp/legacy/handover"
 )
 
 // disconnectCheckInterval is how often Ask checks whether the client is still connected.
@@ -37,7 +35,7 @@ func (c *peerRequest) Ask(ctx context.Context, q mcp.Question) (answer []byte, e
 	var suspending <-chan struct{}
 	if record != nil {
 		suspending = c.peer.server.core.Ending()
-		if err := record.ask(ctx, q.Key, id); err != nil {
+		if err := record.Ask(ctx, q.Key, id); err != nil {
 			if questions.remove(id) {
 				c.req.Send(appendCancelled(nil, id))
 			}
@@ -50,11 +48,11 @@ func (c *peerRequest) Ask(ctx context.Context, q mcp.Question) (answer []byte, e
 		select {
 		case resp := <-response:
 			if record != nil {
-				if err := record.answer(ctx, id, resp); err != nil {
+				if err := record.Answer(ctx, id, resp); err != nil {
 					return nil, err
 				}
 			}
-			return resp.result, resp.err
+			return resp.Result, resp.Err
 		case <-suspending:
 			c.keepAsked(askedQuestion{key: q.Key, id: id, response: response})
 			return nil, mcp.ErrSuspended
@@ -64,7 +62,7 @@ func (c *peerRequest) Ask(ctx context.Context, q mcp.Question) (answer []byte, e
 			}
 			if !questions.remove(id) {
 				resp := <-response
-				return resp.result, resp.err
+				return resp.Result, resp.Err
 			}
 			cause := context.Cause(ctx)
 			if !errors.Is(cause, errSessionEnded) { // the end of the session cancels its questions
@@ -81,7 +79,7 @@ func (c *peerRequest) Ask(ctx context.Context, q mcp.Question) (answer []byte, e
 
 // send sends a question, unless the client was asked before the call was suspended. A question of a process that
 // has died is asked again, because the answer may have died with it; the first answer counts.
-func (c *peerRequest) send(q mcp.Question) (id string, _ <-chan clientResponse, err error) {
+func (c *peerRequest) send(q mcp.Question) (id string, _ <-chan handover.Response, err error) {
 	questions := &c.peer.questions
 	asked, known := c.takeAsked(q.Key)
 	if known && !asked.again {
@@ -125,23 +123,18 @@ type clientRequests struct {
 // pendingRequest is a request that may have been sent several times, with different ids, the last one last.
 type pendingRequest struct {
 	ids      []string
-	response chan clientResponse // buffered for the only response
-}
-
-type clientResponse struct {
-	result []byte
-	err    error
+	response chan handover.Response // buffered for the only response
 }
 
 // add registers a request and returns its id, which is a number if it is not given. If its sender
 // stops waiting for the response, it must call remove.
-func (c *clientRequests) add(given string) (id string, response <-chan clientResponse, err error) {
+func (c *clientRequests) add(given string) (id string, response <-chan handover.Response, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.addLocked(given)
 }
 
-func (c *clientRequests) addLocked(given string) (id string, response <-chan clientResponse, err error) {
+func (c *clientRequests) addLocked(given string) (id string, response <-chan handover.Response, err error) {
 	if c.closed != nil {
 		return "", nil, c.closed
 	}
@@ -152,7 +145,7 @@ func (c *clientRequests) addLocked(given string) (id string, response <-chan cli
 	if c.pending == nil {
 		c.pending = make(map[string]*pendingRequest)
 	}
-	p := &pendingRequest{[]string{id}, make(chan clientResponse, 1)}
+	p := &pendingRequest{[]string{id}, make(chan handover.Response, 1)}
 	c.pending[id] = p
 	return id, p.response, nil
 }
@@ -190,7 +183,7 @@ func (c *clientRequests) remove(id string) bool {
 }
 
 // adopt registers a request that another process has sent. It reports false if it is registered.
-func (c *clientRequests) adopt(id string) (response <-chan clientResponse, adopted bool) {
+func (c *clientRequests) adopt(id string) (response <-chan handover.Response, adopted bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.pending[id] != nil {
@@ -203,26 +196,18 @@ func (c *clientRequests) adopt(id string) (response <-chan clientResponse, adopt
 // resolve delivers the response of the client to the request with an id. It reports false for a request
 // that is not pending. A client may answer with an error to a request that was cancelled and sent again: that is
 // no response.
-func (c *clientRequests) resolve(id string, r clientResponse) bool {
+func (c *clientRequests) resolve(id string, r handover.Response) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	p := c.pending[id]
 	switch {
 	case p == nil:
 		return false
-	case r.err != nil && id != p.ids[len(p.ids)-1]:
+	case r.Err != nil && id != p.ids[len(p.ids)-1]:
 		return true
 	}
 	c.takeLocked(id).response <- r
 	return true
-}
-
-// newClientResponse returns the response of the client with this result or failure, as encoded JSON.
-func newClientResponse(result, failure []byte) clientResponse {
-	if failure != nil {
-		return clientResponse{err: parseClientError(failure)}
-	}
-	return clientResponse{result: bytes.Clone(result)}
 }
 
 // close fails all pending and future requests with cause.
@@ -235,14 +220,7 @@ func (c *clientRequests) close(cause error) {
 	c.closed = cause
 	for id := range c.pending {
 		if p := c.takeLocked(id); p != nil {
-			p.response <- clientResponse{err: cause}
+			p.response <- handover.Response{Err: cause}
 		}
 	}
-}
-
-// parseClientError reads the error member of a response, as far as it is well-formed.
-func parseClientError(failure []byte) *mcp.ClientError {
-	e := &mcp.ClientError{Code: mcp.CodeInternalError}
-	json.Unmarshal(failure, e)
-	return e
 }

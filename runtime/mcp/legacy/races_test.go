@@ -1,8 +1,6 @@
 package legacy
 
 import (
-	"hatchel/runtime/mcp"
-
 	"context"
 	"log/slog"
 	"runtime"
@@ -11,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"hatchel/runtime/mcp/legacy/handover"
 )
 
 // TestOneOfSeveralAdoptersGetsTheAnswer lets several adopt one question at once. The one that has adopted it must get
@@ -20,7 +20,7 @@ func TestOneOfSeveralAdoptersGetsTheAnswer(t *testing.T) {
 		var requests clientRequests
 		var adopters sync.WaitGroup
 		var adopted atomic.Int32
-		responses := make(chan (<-chan clientResponse), 4)
+		responses := make(chan (<-chan handover.Response), 4)
 		requests.mu.Lock()
 		for range cap(responses) {
 			adopters.Go(func() {
@@ -40,7 +40,7 @@ func TestOneOfSeveralAdoptersGetsTheAnswer(t *testing.T) {
 		}
 		requests.mu.Unlock()
 		adopters.Wait()
-		if requests.resolve("q", clientResponse{}); adopted.Load() != 1 || len(<-responses) != 1 {
+		if requests.resolve("q", handover.Response{}); adopted.Load() != 1 || len(<-responses) != 1 {
 			t.Fatalf("%d have adopted the question", adopted.Load())
 		}
 	}
@@ -48,26 +48,19 @@ func TestOneOfSeveralAdoptersGetsTheAnswer(t *testing.T) {
 
 // slowStore answers nothing until it is told to.
 type slowStore struct {
-	Store
+	handover.Store
 	asked   chan struct{} // gets a value for each request that has begun
 	release chan struct{}
-	err     error
 }
 
 func (s *slowStore) LoadDeleted(ctx context.Context, add func([]byte) bool) error {
 	s.asked <- struct{}{}
 	<-s.release
-	add(make([]byte, len(sessionName{})))
+	add(make([]byte, len(handover.SessionName{})))
 	return nil
 }
 
-func (s *slowStore) SaveCall(context.Context, string, StoredCall, time.Time) (bool, error) {
-	s.asked <- struct{}{}
-	<-s.release
-	return s.err == nil, s.err
-}
-
-func newSessionTable(store Store) *sessions {
+func newSessionTable(store handover.Store) *sessions {
 	server := &Server{log: slog.New(slog.DiscardHandler)}
 	return &sessions{server: server, store: store}
 }
@@ -85,7 +78,7 @@ func TestARequestWaitsForTheEndedSessionsThatAnotherOneReads(t *testing.T) {
 				table.awaitDeleted(t.Context())
 				table.mu.Lock()
 				defer table.mu.Unlock()
-				if !table.deleted.has(sessionName{}) {
+				if !table.deleted.has(handover.SessionName{}) {
 					early.Add(1)
 				}
 			})
@@ -95,62 +88,6 @@ func TestARequestWaitsForTheEndedSessionsThatAnotherOneReads(t *testing.T) {
 		requests.Wait()
 		if len(store.asked) != 1 || early.Load() != 0 || !table.deleted.loaded {
 			t.Errorf("%d have read, %d did not wait", len(store.asked), early.Load())
-		}
-	})
-}
-
-// TestAnAnswerDoesNotWaitForTheStore gives the last answer to a call while its record is being stored.
-func TestAnAnswerDoesNotWaitForTheStore(t *testing.T) {
-	for name, failure := range map[string]error{"slow": nil, "unavailable": mcp.ErrUnavailable} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				store := &slowStore{asked: make(chan struct{}, 1000), release: make(chan struct{}), err: failure}
-				record := &callRecord{session: &session{table: newSessionTable(store)}}
-				record.call.Asked = []suspendedQuestion{{Key: "k", ID: "q"}}
-				if failure != nil {
-					close(store.release)
-				}
-				var saving sync.WaitGroup
-				saving.Go(func() { _ = record.save(t.Context(), storeTimeout) })
-				synctest.Wait()
-				began := time.Now()
-				if err := record.answer(t.Context(), "q", clientResponse{result: []byte("{}")}); err != nil {
-					t.Error(err)
-				}
-				if took := time.Since(began); took != 0 {
-					t.Errorf("the answer has waited %v", took)
-				}
-				if failure == nil {
-					close(store.release)
-				}
-				saving.Wait()
-			})
-		})
-	}
-}
-
-// TestARecordThatWaitsForTheStoreHoldsNobodyUp gives the first of two answers to a call while its record cannot be
-// stored.
-func TestARecordThatWaitsForTheStoreHoldsNobodyUp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := &slowStore{asked: make(chan struct{}, 1000), release: make(chan struct{}), err: mcp.ErrUnavailable}
-		close(store.release)
-		record := &callRecord{session: &session{table: newSessionTable(store)}}
-		record.call.Asked = []suspendedQuestion{{Key: "k", ID: "q"}, {Key: "l", ID: "r"}}
-		var saving sync.WaitGroup
-		saving.Go(func() { _ = record.save(t.Context(), storeTimeout) })
-		defer saving.Wait()
-		synctest.Wait() // it waits for its next attempt
-		if !record.storing.TryLock() {
-			t.Fatal("a pause between two attempts holds the lock")
-		}
-		record.storing.Unlock()
-		began := time.Now()
-		if err := record.answer(t.Context(), "q", clientResponse{result: []byte("{}")}); err != nil {
-			t.Error(err)
-		}
-		if took := time.Since(began); took != 0 {
-			t.Errorf("the answer has waited %v", took)
 		}
 	})
 }

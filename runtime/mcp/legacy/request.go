@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/mcp/legacy/handover"
 )
 
 // peerRequest is one request of a peer. It implements mcp.LegacyClient.
@@ -19,10 +20,10 @@ type peerRequest struct {
 	req *mcp.CallRequest // of the Handler
 
 	mu      sync.Mutex
-	asked   []askedQuestion     // before the call was suspended, and not answered; guarded by mu
-	resumed []suspendedQuestion // of the process that the call was taken from; guarded by mu
-	record  *callRecord         // while the call waits for people; guarded by mu
-	from    *callRecord         // that the call was taken from, until it goes on; guarded by mu
+	asked   []askedQuestion      // before the call was suspended, and not answered; guarded by mu
+	resumed []handover.Question  // of the process that the call was taken from; guarded by mu
+	record  *handover.CallRecord // while the call waits for people; guarded by mu
+	from    *handover.CallRecord // that the call was taken from, until it goes on; guarded by mu
 }
 
 // Serve implements mcp.LegacyClient.

@@ -1,10 +1,11 @@
 package legacy
 
 import (
-	"hatchel/runtime/mcp"
-
 	"sync"
 	"time"
+
+	"hatchel/runtime/mcp"
+	"hatchel/runtime/mcp/legacy/handover"
 )
 
 // returnTimeout is how long a question waits for a disconnected client to return.
@@ -19,9 +20,9 @@ type response struct {
 	packet  *mcp.Packet // of a session
 	stream  uint64      // of the session, once the response is an event stream; set once, by begin
 
-	suspended *suspendedCall  // that continues, or nil
-	from      *callRecord     // of suspended, which another process has stored
-	asked     []askedQuestion // before it was suspended
+	suspended *handover.Call       // that continues, or nil
+	from      *handover.CallRecord // of suspended, which another process has stored
+	asked     []askedQuestion      // before it was suspended
 
 	disconnect disconnectState
 }
@@ -92,12 +93,13 @@ func (resp *response) askToReturn() { resp.Write(appendRetry(nil, resp.server.re
 // mayContinueElsewhere reports whether the client can return for the call to another process, which it does
 // with the id of an event.
 func (resp *response) mayContinueElsewhere() bool {
-	return resp.session != nil && !resp.packet.Batch && resp.server.table.store != nil && resp.AcceptsEvents() &&
+	return resp.session != nil && !resp.packet.Batch && resp.server.relay.KeepsCalls() && resp.AcceptsEvents() &&
 		(sendsPrimingEvent(resp.session.revision) || resp.isResumable())
 }
 
-// streamName returns the name of the event stream that the response is, or becomes.
-func (resp *response) streamName() streamName {
-	resp.StartStream()
-	return streamName{resp.session.table.process, resp.session.serial, resp.stream}
+// streamName returns the name of the event stream.
+func (resp *response) streamName() handover.StreamName {
+	return handover.StreamName{
+		Process: resp.server.relay.ProcessName(), Serial: resp.session.serial, Stream: resp.stream,
+	}
 }

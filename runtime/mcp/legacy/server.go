@@ -1,12 +1,12 @@
 package legacy
 
 import (
-	"hatchel/runtime/mcp"
-
 	"cmp"
 	"context"
-	"crypto/rand"
 	"log/slog"
+
+	"hatchel/runtime/mcp"
+	"hatchel/runtime/mcp/legacy/handover"
 )
 
 // LegacyOptions configure a server of legacy clients. Zero values mean the defaults named in the comments.
@@ -15,10 +15,10 @@ type Options struct {
 	// later. nil is a random key.
 	Key []byte
 	// Store keeps what belongs to sessions and does not fit in their ids; nil keeps none.
-	Store Store
+	Store handover.Store
 	// Courier carries messages to the other processes with the same Key and Store; nil if there are none. What it
 	// brings goes to mcp.Server.Receive.
-	Courier Courier
+	Courier handover.Courier
 
 	Sessions int   // over HTTP that are in memory; the others are opened again by their next request: 4096
 	Events   int64 // bytes of events that all sessions keep for returning clients: 64 MiB
@@ -30,7 +30,8 @@ type Server struct {
 	options mcp.Options // of core
 	log     *slog.Logger
 	table   sessions
-	relay   relay
+	relay   *handover.Relay
+	served  remoteReaders
 	work    background
 }
 
@@ -41,14 +42,11 @@ func New(o Options) func(*mcp.Server) mcp.Legacy {
 
 func newServer(core *mcp.Server, o Options) *Server {
 	s := &Server{core: core, options: core.Settings(), log: core.Settings().Logger}
-	s.relay.server, s.relay.courier = s, o.Courier
+	s.relay = handover.NewRelay(o.Store, o.Courier, s.log)
 	s.table = sessions{
-		server: s, process: rand.Text(), sealer: mcp.NewSealer(o.Key), store: o.Store,
+		server: s, store: o.Store, sealer: mcp.NewSealer(o.Key),
 		limit: cmp.Or(o.Sessions, 4096), eventLimit: cmp.Or(o.Events, 64<<20),
-		byID: make(map[string]*session), byName: make(map[sessionName]*session),
-	}
-	if o.Courier != nil {
-		s.table.process = o.Courier.Name()
+		byID: make(map[string]*session), byName: make(map[handover.SessionName]*session),
 	}
 	return s
 }

@@ -1,14 +1,19 @@
 package legacy
 
 import (
-	"hatchel/runtime/mcp"
-
+	"bytes"
 	"container/list"
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"hatchel/hcl/jsonscan"
+	"hatchel/runtime/mcp"
+	"hatchel/runtime/mcp/legacy/handover"
 )
 
 // errSessionEnded is the cause of the contexts of requests whose session has ended.
@@ -21,7 +26,7 @@ type session struct {
 	table    *sessions
 	serial   uint64 // among the sessions that this process has opened
 	reopened bool   // the client was initialized by another process, or before this one has forgotten the session
-	name     sessionName
+	name     handover.SessionName
 	nameText string
 	id       string
 	expires  time.Time
@@ -37,11 +42,11 @@ type session struct {
 	updating sync.Mutex // held during updateResources
 
 	mu           sync.Mutex
-	over         bool               // guarded by mu
-	record       sessionRecord      // without a store; guarded by mu
-	reader       *mcp.Caller        // of the session's own stream; nil if it is not read here; guarded by mu
-	ended        chan struct{}      // closed when the session ends; nil before a connection reads events; guarded by mu
-	cancelReader context.CancelFunc // ends the connection that reads the session's own stream; guarded by mu
+	over         bool                   // guarded by mu
+	record       handover.SessionRecord // without a store; guarded by mu
+	reader       *mcp.Caller            // of the session's own stream; nil if it is not read here; guarded by mu
+	ended        chan struct{}          // closed at the end; nil before a connection reads events; guarded by mu
+	cancelReader context.CancelFunc     // ends the connection that reads the session's own stream; guarded by mu
 }
 
 // isRead reports whether the client reads the session's own stream here.
@@ -130,9 +135,8 @@ func (sess *session) end() {
 // miss them if they return.
 type sessions struct {
 	server     *Server
-	process    string // the name of this process
 	sealer     mcp.Sealer
-	store      Store // or nil
+	store      handover.Store // or nil
 	limit      int
 	eventLimit int64 // bytes
 
@@ -140,13 +144,13 @@ type sessions struct {
 	evicting   sync.Mutex // held while events are dropped
 
 	mu         sync.Mutex
-	byID       map[string]*session      // guarded by mu
-	byName     map[sessionName]*session // guarded by mu
-	recent     list.List                // of sessions, the one that was used last in front; guarded by mu
-	lastSerial uint64                   // guarded by mu
-	catchingUp bool                     // guarded by mu
-	waiting    map[*callRecord]struct{} // calls that wait for people; guarded by mu
-	deleted    deletedSessions          // guarded by mu
+	byID       map[string]*session               // guarded by mu
+	byName     map[handover.SessionName]*session // guarded by mu
+	recent     list.List                         // of sessions, the one that was used last in front; guarded by mu
+	lastSerial uint64                            // guarded by mu
+	catchingUp bool                              // guarded by mu
+	waiting    map[*handover.CallRecord]struct{} // calls that wait for people; guarded by mu
+	deleted    deletedSessions                   // guarded by mu
 }
 
 // open opens a session for a client that has sent initialize. The caller must release it.
@@ -264,7 +268,7 @@ func (t *sessions) remove(ctx context.Context, sess *session) {
 }
 
 // forgetDeleted ends a session that its client has ended, if it is known here.
-func (t *sessions) forgetDeleted(name sessionName) {
+func (t *sessions) forgetDeleted(name handover.SessionName) {
 	t.mu.Lock()
 	t.deleted.add(name)
 	sess := t.byName[name]
@@ -279,7 +283,7 @@ func (t *sessions) forgetDeleted(name sessionName) {
 }
 
 // named returns the session with a name if it is known here, or nil. The caller must release it.
-func (t *sessions) named(name sessionName) *session {
+func (t *sessions) named(name handover.SessionName) *session {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	sess := t.byName[name]
@@ -347,4 +351,45 @@ func (t *sessions) evictIdle() {
 		}
 		sess.log.drop(false)
 	}
+}
+
+// addWaiting registers a call that begins to wait for people here, until the function that it returns.
+func (t *sessions) addWaiting(record *handover.CallRecord) (remove func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.waiting == nil {
+		t.waiting = map[*handover.CallRecord]struct{}{}
+	}
+	t.waiting[record] = struct{}{}
+	return func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		delete(t.waiting, record)
+	}
+}
+
+func (t *sessions) waitingCalls() []*handover.CallRecord {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Collect(maps.Keys(t.waiting))
+}
+
+// Name returns what identifies the session in logs and between processes.
+func (sess *session) Name() handover.SessionName { return sess.name }
+
+// ResolveQuestion delivers the answer to a question, and reports whether a call here waits for it.
+func (sess *session) ResolveQuestion(id string, r handover.Response) bool {
+	return sess.questions.resolve(id, r)
+}
+
+// QuestionEvent returns the number and the message of the event of a question in a stream; 0 if it is not kept.
+func (sess *session) QuestionEvent(stream uint64, id string) (seq uint64, frame []byte) {
+	_, events, _, _ := sess.log.after(eventID{stream: stream})
+	begin := append(jsonscan.AppendString([]byte(`{"jsonrpc":"2.0","id":`), id), ',')
+	for _, e := range events {
+		if bytes.HasPrefix(e.frame, begin) {
+			seq, frame = e.seq, e.frame
+		}
+	}
+	return seq, frame
 }

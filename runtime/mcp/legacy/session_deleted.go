@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"hatchel/internal/ctxtime"
+	"hatchel/runtime/mcp/legacy/handover"
 )
 
 // The limits of the list of sessions that their clients have ended.
@@ -18,7 +19,7 @@ const (
 // deletedSessions are the sessions that their clients have ended. Their ids stay valid, so this only
 // keeps clients from using them by mistake. The oldest ones are forgotten.
 type deletedSessions struct {
-	names   map[sessionName]struct{}
+	names   map[handover.SessionName]struct{}
 	order   []deletedSession   // oldest first
 	unsaved []byte             // names
 	saveNow context.CancelFunc // has them saved at once; nil if there are none
@@ -27,21 +28,21 @@ type deletedSessions struct {
 }
 
 type deletedSession struct {
-	name sessionName
+	name handover.SessionName
 	at   time.Time
 }
 
-func (d *deletedSessions) has(name sessionName) bool {
+func (d *deletedSessions) has(name handover.SessionName) bool {
 	_, deleted := d.names[name]
 	return deleted
 }
 
-func (d *deletedSessions) add(name sessionName) {
+func (d *deletedSessions) add(name handover.SessionName) {
 	if d.has(name) {
 		return
 	}
 	if d.names == nil {
-		d.names = make(map[sessionName]struct{})
+		d.names = make(map[handover.SessionName]struct{})
 	}
 	now := time.Now()
 	d.names[name] = struct{}{}
@@ -53,7 +54,7 @@ func (d *deletedSessions) add(name sessionName) {
 }
 
 // saveDeletedSoon saves that a session was ended, together with others.
-func (t *sessions) saveDeletedSoon(ctx context.Context, name sessionName) {
+func (t *sessions) saveDeletedSoon(ctx context.Context, name handover.SessionName) {
 	if t.store == nil {
 		return
 	}
@@ -95,8 +96,8 @@ func (t *sessions) saveDeleted(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, saveDeletedTimeout)
 	defer cancel()
 	err := t.store.SaveDeleted(ctx, names, time.Now().Add(deletedLife))
-	for size := len(sessionName{}); err == nil && len(names) >= size; names = names[size:] {
-		err = t.store.RemoveSession(ctx, sessionName(names).String())
+	for size := len(handover.SessionName{}); err == nil && len(names) >= size; names = names[size:] {
+		err = t.store.RemoveSession(ctx, handover.SessionName(names).String())
 	}
 	if err != nil {
 		t.server.log.WarnContext(ctx, "ended sessions not saved", "error", err)
@@ -137,8 +138,9 @@ func (t *sessions) loadDeleted(ctx context.Context) {
 	if t.store != nil {
 		left := maxDeleted
 		err := t.store.LoadDeleted(ctx, func(names []byte) bool {
-			for size := len(sessionName{}); len(names) >= size && left > 0; names, left = names[size:], left-1 {
-				t.forgetDeleted(sessionName(names))
+			for size := len(handover.SessionName{}); len(names) >= size && left > 0; names = names[size:] {
+				left--
+				t.forgetDeleted(handover.SessionName(names))
 			}
 			return left > 0
 		})
@@ -176,6 +178,6 @@ func (t *sessions) readMissed(ctx context.Context) {
 		}
 	}
 	for _, record := range t.waitingCalls() {
-		record.refresh(ctx)
+		record.Refresh(ctx)
 	}
 }

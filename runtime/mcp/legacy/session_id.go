@@ -1,14 +1,13 @@
 package legacy
 
 import (
-	"hatchel/runtime/mcp"
-
 	"context"
 	"crypto/rand"
 	"encoding/binary"
-	"encoding/hex"
-	"errors"
 	"time"
+
+	"hatchel/runtime/mcp"
+	"hatchel/runtime/mcp/legacy/handover"
 )
 
 // The limits of session ids.
@@ -18,30 +17,12 @@ const (
 	maxSessionID     = 2200 // bytes of a header
 )
 
-// sessionName identifies a session in logs and between processes. The id itself is a credential and
-// must not appear there.
-type sessionName [16]byte
-
-func (n sessionName) String() string { return hex.EncodeToString(n[:]) }
-
-// MarshalText implements encoding.TextMarshaler.
-func (n sessionName) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, n[:]), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (n *sessionName) UnmarshalText(text []byte) error {
-	if len(text) != hex.EncodedLen(len(n)) {
-		return errors.New("the name of a session has another length")
-	}
-	_, err := hex.Decode(n[:], text)
-	return err
-}
-
 // A session id is the session itself, sealed for its toolset and its owner, so that each process with
 // the key knows every session, also after a restart: the name, the expiry, the revision, whether the
 // texts are in the record of the session, the size of the capabilities, the capabilities, and the
 // client info.
 const (
-	expiryOffset   = len(sessionName{})
+	expiryOffset   = len(handover.SessionName{})
 	revisionOffset = expiryOffset + 8
 	storedOffset   = revisionOffset + len(mcp.Revision20251125)
 	sizeOffset     = storedOffset + 1
@@ -91,7 +72,8 @@ func (t *sessions) openID(id, toolset string, owner *mcp.Identity) (sess *sessio
 	}
 	sess = &session{
 		peer: peer{server: t.server, toolset: toolset, revision: mcp.Revision(plain[revisionOffset:storedOffset])},
-		name: sessionName(plain[:expiryOffset]), id: id, expires: expires, owner: owner.WithoutToken(), reopened: true,
+		name: handover.SessionName(plain[:expiryOffset]), id: id, expires: expires,
+		owner: owner.WithoutToken(), reopened: true,
 	}
 	sess.logLevel.Store(levelUnknown)
 	texts, size := plain[textsOffset:], binary.BigEndian.Uint32(plain[sizeOffset:])

@@ -1,11 +1,12 @@
 package legacy
 
 import (
-	"hatchel/runtime/mcp"
-
 	"cmp"
 	"context"
 	"slices"
+
+	"hatchel/runtime/mcp"
+	"hatchel/runtime/mcp/legacy/handover"
 )
 
 // Sessions returns the sessions that this process serves, the oldest first.
@@ -29,7 +30,7 @@ func (s *Server) Sessions() []*mcp.SessionInfo {
 // EndSession ends the session with a name, as the DELETE of its client would. It reports false if this process does
 // not serve it.
 func (s *Server) EndSession(ctx context.Context, name string) bool {
-	var n sessionName
+	var n handover.SessionName
 	if n.UnmarshalText([]byte(name)) != nil {
 		return false
 	}
@@ -46,5 +47,5 @@ func (s *Server) EndSession(ctx context.Context, name string) bool {
 func (s *Server) endSession(ctx context.Context, sess *session) {
 	s.table.remove(ctx, sess)
 	s.core.ObserveEnd(true, sess.expires.Add(-sessionLife))
-	s.relay.broadcast(ctx, &relayMessage{Kind: kindDeleted, Session: sess.name})
+	s.relay.Broadcast(ctx, &handover.Message{Kind: handover.KindDeleted, Session: sess.name})
 }

@@ -1,11 +1,12 @@
 package legacy
 
 import (
-	"hatchel/runtime/mcp"
-
 	"context"
 	"slices"
 	"time"
+
+	"hatchel/runtime/mcp"
+	"hatchel/runtime/mcp/legacy/handover"
 )
 
 // The log level and the resources of a session are in its record. A process reads the level when a call is
@@ -32,7 +33,7 @@ func (sess *session) readLevel(ctx context.Context) int {
 }
 
 func (sess *session) saveLevel(ctx context.Context, level string) error {
-	return sess.table.updateRecord(ctx, sess, func(r *sessionRecord) error {
+	return sess.table.updateRecord(ctx, sess, func(r *handover.SessionRecord) error {
 		r.Level = level
 		return nil
 	})
@@ -51,10 +52,10 @@ func (sess *session) recordChanged(ctx context.Context) {
 }
 
 // updateShared changes the record and notifies the other processes.
-func (sess *session) updateShared(ctx context.Context, change func(*sessionRecord) error) error {
+func (sess *session) updateShared(ctx context.Context, change func(*handover.SessionRecord) error) error {
 	err := sess.table.updateRecord(ctx, sess, change)
 	if err == nil {
-		sess.server.relay.broadcast(ctx, &relayMessage{Kind: kindChanged, Session: sess.name})
+		sess.server.relay.Broadcast(ctx, &handover.Message{Kind: handover.KindChanged, Session: sess.name})
 	}
 	return err
 }
@@ -65,7 +66,7 @@ func (sess *session) subscribe(ctx context.Context, c *mcp.Caller, uri string) e
 		return err
 	}
 	defer sess.server.core.Unfollow(sess.toolset, uri) // last, so that the reader misses nothing
-	err := sess.updateShared(ctx, func(r *sessionRecord) error {
+	err := sess.updateShared(ctx, func(r *handover.SessionRecord) error {
 		switch {
 		case slices.Contains(r.Resources, uri):
 		case len(r.Resources) >= mcp.MaxResources:
@@ -83,7 +84,7 @@ func (sess *session) subscribe(ctx context.Context, c *mcp.Caller, uri string) e
 
 // unsubscribe undoes subscribe.
 func (sess *session) unsubscribe(ctx context.Context, uri string) error {
-	err := sess.updateShared(ctx, func(r *sessionRecord) error {
+	err := sess.updateShared(ctx, func(r *handover.SessionRecord) error {
 		r.Resources = slices.DeleteFunc(r.Resources, func(other string) bool { return other == uri })
 		return nil
 	})

@@ -1,14 +1,15 @@
 package legacy
 
 import (
-	"hatchel/runtime/mcp"
-
 	"context"
 	"math/rand/v2"
 	"net/http"
 	"strconv"
 	"sync"
 	"time"
+
+	"hatchel/runtime/mcp"
+	"hatchel/runtime/mcp/legacy/handover"
 )
 
 // ServeGet sends the events of a session: those of its own stream, or those of the POST that the
@@ -82,12 +83,12 @@ func (s *Server) serveOwnStream(
 		sess.log.add(0, nil)
 	}
 	wake, detach := sess.attachReader(c, cancel)
-	if sess.reopened || s.relay.courier != nil { // another process knows that the client is initialized
+	if sess.reopened || s.relay.HasOthers() { // another process knows that the client is initialized
 		sess.subscribeLists()
 	}
 	var following sync.WaitGroup
 	following.Go(func() {
-		s.relay.broadcast(ctx, &relayMessage{Kind: kindAttached, Session: sess.name})
+		s.relay.Broadcast(ctx, &handover.Message{Kind: handover.KindAttached, Session: sess.name})
 		if err := sess.updateResources(ctx); err != nil && ctx.Err() == nil {
 			s.log.WarnContext(ctx, "resources not followed", "error", err)
 		}
@@ -126,7 +127,7 @@ func (s *Server) postponeStream(w http.ResponseWriter) {
 // again, because they try only a few times.
 func (s *Server) returnDelay() time.Duration {
 	earliest, latest := 500*time.Millisecond, 3*time.Second
-	if s.relay.courier == nil {
+	if !s.relay.HasOthers() {
 		earliest, latest = 6*time.Second, 9*time.Second
 	}
 	return earliest + rand.N(latest-earliest)

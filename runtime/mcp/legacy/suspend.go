@@ -1,14 +1,12 @@
 package legacy
 
 import (
-	"hatchel/runtime/mcp"
-
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
 
-	"hatchel/hcl/jsonscan"
+	"hatchel/runtime/mcp"
+	"hatchel/runtime/mcp/legacy/handover"
 )
 
 // While a call of a session waits for people, it is stored: its request, the state that the Handler resumes
@@ -26,12 +24,12 @@ func (c *peerRequest) Suspends() bool { return c.isMovable() && c.peer.server.co
 
 // newRecord returns a record of the call, which is not stored yet; nil if the client cannot return
 // for the call to another process.
-func (c *peerRequest) newRecord() *callRecord {
+func (c *peerRequest) newRecord() *handover.CallRecord {
 	if !c.isMovable() {
 		return nil
 	}
-	sess, in := c.peer.session, c.resp.streamName()
-	return &callRecord{session: sess, call: suspendedCall{In: in}, stored: StoredCall{Name: in.recordOf(sess)}}
+	c.resp.StartStream()
+	return c.peer.server.relay.NewCallRecord(c.peer.session, c.resp.streamName())
 }
 
 // Wait implements mcp.LegacyClient.
@@ -40,24 +38,23 @@ func (c *peerRequest) Wait(ctx context.Context, state func() (string, error), wa
 	if record == nil {
 		return wait()
 	}
-	var err error
-	if record.call.State, err = state(); err != nil {
+	resumed, err := state()
+	if err != nil {
 		return err
 	}
-	record.call.Request = c.message.AppendRequest(nil)
-	c.beginWait(record)
-	defer record.session.table.addWaiting(record)()
-	if err = record.save(ctx, 0); err == nil {
+	c.beginWait(record, resumed)
+	defer c.peer.session.table.addWaiting(record)()
+	if err = record.Save(ctx, 0); err == nil {
 		if err = c.Proceed(ctx); err == nil {
 			err = wait()
 		} else if errors.Is(err, mcp.ErrSuspended) {
-			return errors.Join(err, record.discard(ctx))
+			return errors.Join(err, record.Discard(ctx))
 		}
 	}
 	if errors.Is(err, mcp.ErrSuspended) {
 		return err // suspend releases the record
 	}
-	switch taken, failed := record.end(ctx); {
+	switch taken, failed := record.End(ctx); {
 	case failed != nil:
 		return failed
 	case taken:
@@ -80,7 +77,7 @@ func (c *peerRequest) Proceed(ctx context.Context) error {
 	if from == nil {
 		return nil
 	}
-	err := from.confirm(ctx)
+	err := from.Confirm(ctx)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
@@ -92,21 +89,17 @@ func (c *peerRequest) Proceed(ctx context.Context) error {
 	return err
 }
 
-// beginWait sets the record of the call. Questions that another process has asked are in it, too.
-func (c *peerRequest) beginWait(record *callRecord) {
+// beginWait sets the record of the call, and describes the call in it. Questions that another process has asked are in
+// it, too.
+func (c *peerRequest) beginWait(record *handover.CallRecord, state string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, q := range c.resumed {
-		here := record.newQuestion(q.Key, q.ID)
-		here.Result, here.Error = q.Result, q.Error
-		record.call.Asked = append(record.call.Asked, here)
-	}
-	record.call.Progress = c.req.LastProgress()
+	record.Describe(c.message.AppendRequest(nil), state, c.req.LastProgress(), c.resumed)
 	c.record, c.resumed = record, nil
 }
 
 // waiting returns the record of the call; nil for none.
-func (c *peerRequest) waiting() *callRecord {
+func (c *peerRequest) waiting() *handover.CallRecord {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.record
@@ -115,7 +108,7 @@ func (c *peerRequest) waiting() *callRecord {
 // askedQuestion is a question that the client was asked and has not answered.
 type askedQuestion struct {
 	key, id  string
-	response <-chan clientResponse
+	response <-chan handover.Response
 	again    bool // it is asked again
 }
 
@@ -143,10 +136,10 @@ var (
 	// errSuspendedCall ends a request without a reply.
 	errSuspendedCall = &mcp.Error{Code: mcp.CodeInternalError, Message: "The call continues in another process"}
 
-	errNotSuspended = &mcp.Error{Code: mcp.CodeInternalError, Message: "The server was stopped while this call waited for " +
-		"a person, and the call could not be stored. Nothing was done after that. Call again"}
-	errNotResumed = &mcp.Error{Code: mcp.CodeInternalError, Message: "The server was restarted while this call waited " +
-		"for a person, and its configuration was changed. Nothing was done after that. Call again"}
+	errNotSuspended = &mcp.Error{Code: mcp.CodeInternalError, Message: "The server was stopped while this call " +
+		"waited for a person, and the call could not be stored. Nothing was done after that. Call again"}
+	errNotResumed = &mcp.Error{Code: mcp.CodeInternalError, Message: "The server was restarted while this call " +
+		"waited for a person, and its configuration was changed. Nothing was done after that. Call again"}
 )
 
 // Suspend implements mcp.LegacyClient.
@@ -157,13 +150,13 @@ func (c *peerRequest) Suspend(ctx context.Context) *mcp.Error {
 	}
 	c.resp.askToReturn()
 	server := c.peer.server
-	err := record.release(ctx)
+	err := record.Release(ctx)
 	if err != nil {
 		server.log.ErrorContext(ctx, "call not suspended",
 			"method", string(c.message.Method), "name", c.req.Name, "error", err)
 		return errNotSuspended
 	}
-	if err := server.abandonAsked(ctx, record.session, c.asked); err != nil {
+	if err := server.abandonAsked(ctx, c.peer.session, c.asked); err != nil {
 		server.log.WarnContext(ctx, "answer to a suspended call not stored", "error", err)
 	}
 	return errSuspendedCall
@@ -173,54 +166,9 @@ func (c *peerRequest) Suspend(ctx context.Context) *mcp.Error {
 func (s *Server) abandonAsked(ctx context.Context, sess *session, asked []askedQuestion) (err error) {
 	for _, q := range asked {
 		if !sess.questions.remove(q.id) {
-			_, failed := s.relay.answerSuspended(ctx, sess, q.id, <-q.response, "")
+			_, failed := s.relay.AnswerSuspended(ctx, sess, q.id, <-q.response, "")
 			err = errors.Join(err, failed)
 		}
 	}
 	return err
-}
-
-// answerSuspended delivers the answer to a question of a call that waits, or has waited, to the process that
-// has the call, or stores it if there is none. It reports false for any other question. Ended is the name of a
-// process that is known to have ended, or empty.
-func (r *relay) answerSuspended(
-	ctx context.Context, sess *session, id string, response clientResponse, ended string,
-) (suspended bool, err error) {
-	t := sess.table
-	if t.store == nil {
-		return false, nil
-	}
-	for {
-		suspended, at, err := t.storeAnswer(ctx, sess, id, response, ended)
-		switch {
-		case err != nil || at == nil:
-			return suspended, err
-		case at.Process == t.process:
-			sess.questions.resolve(id, response)
-			return true, nil
-		}
-		err = ErrNoReceiver
-		if r.courier != nil {
-			err = r.sendAnswer(ctx, at.Process, sess, id, response)
-		}
-		if !errors.Is(err, ErrNoReceiver) {
-			return true, err
-		}
-		ended = at.Process
-	}
-}
-
-func (r *relay) sendAnswer(
-	ctx context.Context, to string, sess *session, id string, response clientResponse,
-) (err error) {
-	m := &relayMessage{
-		Kind: kindAnswer, Session: sess.name, ID: jsonscan.AppendString(nil, id), Result: response.result,
-	}
-	if response.err != nil {
-		m.Failure, err = json.Marshal(response.err)
-	}
-	if err != nil {
-		return err
-	}
-	return r.send(ctx, to, m)
 }

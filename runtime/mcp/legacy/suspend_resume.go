@@ -1,12 +1,13 @@
 package legacy
 
 import (
-	"hatchel/runtime/mcp"
-
 	"context"
 	"errors"
 	"net/http"
 	"slices"
+
+	"hatchel/runtime/mcp"
+	"hatchel/runtime/mcp/legacy/handover"
 )
 
 // errTaken reports that another request of the client is about to continue the same call here.
@@ -18,21 +19,21 @@ var errTaken = errors.New("another request continues the call")
 func (s *Server) continueSuspended(
 	w http.ResponseWriter, r *http.Request, sess *session, info *mcp.Info, pos position,
 ) (rest position, done bool, err error) {
-	for pos.stream != 0 && s.table.store != nil && !sess.isHere(pos) {
-		call, record, err := s.table.loadSuspended(r.Context(), sess, pos.streamName())
+	for pos.stream != 0 && s.relay.KeepsCalls() && !sess.isHere(pos) {
+		call, record, err := s.relay.LoadCall(r.Context(), sess.name, pos.streamName())
 		switch {
 		case call == nil || err != nil:
 			return pos, false, err
 		case call.Continues != nil:
 			left := pos
-			pos = call.Continues.position(pos)
+			pos = beginningOf(*call.Continues, pos)
 			if again, err := s.mayTakeAgain(r.Context(), sess, call); err != nil {
 				return left, false, err
 			} else if !again {
 				continue
 			}
 		case !call.Released:
-			if ended, err := s.relay.hasEnded(r.Context(), pos.process); !ended || err != nil {
+			if ended, err := s.relay.HasEnded(r.Context(), pos.process); !ended || err != nil {
 				return pos, false, err
 			}
 		}
@@ -63,20 +64,20 @@ func (s *Server) continueSuspended(
 
 // mayTakeAgain reports whether the process that has taken a call has ended before the call went on there. The order
 // of the checks matters: a process that has ended stores nothing any more.
-func (s *Server) mayTakeAgain(ctx context.Context, sess *session, call *suspendedCall) (bool, error) {
+func (s *Server) mayTakeAgain(ctx context.Context, sess *session, call *handover.Call) (bool, error) {
 	if !call.Taking {
 		return false, nil
 	}
-	if ended, err := s.relay.hasEnded(ctx, call.Continues.Process); !ended || err != nil {
+	if ended, err := s.relay.HasEnded(ctx, call.Continues.Process); !ended || err != nil {
 		return false, err
 	}
-	next, _, err := s.table.loadSuspended(ctx, sess, *call.Continues)
+	next, _, err := s.relay.LoadCall(ctx, sess.name, *call.Continues)
 	return next == nil, err
 }
 
 // takeSuspended takes the call, so that it continues in a new stream. Only one of
 // several processes takes it. Answers of the client arrive here from then on.
-func (resp *response) takeSuspended(ctx context.Context, record StoredCall) (taken bool, err error) {
+func (resp *response) takeSuspended(ctx context.Context, record handover.StoredCall) (taken bool, err error) {
 	sess, call := resp.session, resp.suspended
 	call.Released = call.Released && !call.Taking // an answer may have died with the process that has taken the call
 	for _, q := range call.Asked {
@@ -94,11 +95,11 @@ func (resp *response) takeSuspended(ctx context.Context, record StoredCall) (tak
 	}
 	if err == nil {
 		resp.stream = sess.log.openStream(resp.packet.RequestIDs())
-		call.Continues, call.Taking = &streamName{sess.table.process, sess.serial, resp.stream}, true
-		if taken, err = sess.table.saveSuspended(ctx, sess, record, call); taken && err == nil {
+		in := resp.streamName()
+		call.Continues, call.Taking = &in, true
+		if taken, err = sess.server.relay.SaveCall(ctx, sess.name, record, call); taken && err == nil {
 			record.Version++
-			resp.from = &callRecord{session: sess, call: *call, stored: record}
-			resp.from.call.Asked = slices.Clone(call.Asked)
+			resp.from = sess.server.relay.TakenRecord(sess, call, record)
 			return true, nil
 		}
 		sess.log.endStream(resp.stream)
@@ -111,8 +112,8 @@ func (resp *response) serveSuspended(seen uint64) {
 	resp.StartStream()
 	for _, q := range resp.suspended.Asked {
 		switch {
-		case q.isAnswered():
-			resp.session.questions.resolve(q.ID, q.response())
+		case q.IsAnswered():
+			resp.session.questions.resolve(q.ID, q.Response())
 		case resp.suspended.Released && q.Seq > seen:
 			resp.Notify(q.Frame)
 		}
@@ -129,16 +130,18 @@ func (resp *response) serveSuspended(seen uint64) {
 // wasSuspended reports whether the call of a stream was suspended, so that the client is to return for it.
 // While the store is unavailable it reports true: the call is looked up again when the client returns.
 func (s *Server) wasSuspended(ctx context.Context, sess *session, pos position) bool {
-	if s.table.store == nil {
+	if !s.relay.KeepsCalls() {
 		return false
 	}
-	call, _, err := s.table.loadSuspended(ctx, sess, pos.streamName())
+	call, _, err := s.relay.LoadCall(ctx, sess.name, pos.streamName())
 	return call != nil || err != nil
 }
 
-// position returns the beginning of the stream, whose client has left another one.
-func (n streamName) position(left position) position {
+// beginningOf returns the beginning of a stream, whose client has left another one.
+func beginningOf(n handover.StreamName, left position) position {
 	return position{eventID: eventID{n.Stream, 0}, process: n.Process, serial: n.Serial, requests: left.requests}
 }
 
-func (pos position) streamName() streamName { return streamName{pos.process, pos.serial, pos.stream} }
+func (pos position) streamName() handover.StreamName {
+	return handover.StreamName{Process: pos.process, Serial: pos.serial, Stream: pos.stream}
+}

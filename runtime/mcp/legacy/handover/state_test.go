@@ -1,4 +1,4 @@
-package runtime
+package handover
 
 import (
 	"fmt"
@@ -9,17 +9,17 @@ import (
 	"hatchel/runtime/state"
 )
 
-func newSessionStore(t *testing.T) sessionStore {
+func newStateStore(t *testing.T) stateStore {
 	store, err := state.Open(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { store.Close() })
-	return sessionStore{store}
+	return stateStore{store}
 }
 
 func TestOneOfTwoChangesOfASessionIsSaved(t *testing.T) {
-	s, until := newSessionStore(t), time.Now().Add(time.Hour)
+	s, until := newStateStore(t), time.Now().Add(time.Hour)
 	for version := range 3 {
 		for i, want := range []bool{true, false} {
 			saved, err := s.SaveSession(t.Context(), "a", "ada", fmt.Append(nil, version, i), version, until)
@@ -40,7 +40,7 @@ func TestOneOfTwoChangesOfASessionIsSaved(t *testing.T) {
 }
 
 func TestOldestSessionOfACallerWithTooManyLosesItsRecord(t *testing.T) {
-	s, until := newSessionStore(t), time.Now().Add(time.Hour)
+	s, until := newStateStore(t), time.Now().Add(time.Hour)
 	save := func(name, owner string, until time.Time) {
 		if saved, err := s.SaveSession(t.Context(), name, owner, nil, 0, until); err != nil || !saved {
 			t.Fatal(saved, err)
@@ -69,7 +69,7 @@ func TestOldestSessionOfACallerWithTooManyLosesItsRecord(t *testing.T) {
 
 func TestLatestEndsOfSessionsAreReadFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSessionStore(t)
+		s := newStateStore(t)
 		const n = deletedPage + 10
 		for i := range n {
 			if err := s.SaveDeleted(t.Context(), fmt.Append(nil, i), time.Now().Add(time.Hour)); err != nil {
