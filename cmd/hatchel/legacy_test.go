@@ -18,6 +18,7 @@ const legacyFolder = "runtime/mcp/legacy"
 var legacyDoor = []string{
 	"runtime/ask_legacy_test.go",
 	"runtime/console/console_test.go",
+	"runtime/mcp/bench_test.go",
 	"runtime/mcp/disconnect_test.go",
 	"runtime/mcp/legacy_test.go",
 	"runtime/mcp/relay_test.go",
