@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"hatchel/internal/queue"
 	"hatchel/runtime/state"
 )
 
@@ -19,12 +20,12 @@ type Store struct {
 	onChange func(id string) // may be nil
 
 	mu      sync.Mutex
-	waiters map[string]map[chan struct{}]int // by approval ID, with the version that each has read; guarded by mu
+	waiters map[string]map[queue.Signal]int // by approval ID, with the version that each has read; guarded by mu
 }
 
 // NewStore returns the approvals in a state store. The caller closes the state store.
 func NewStore(store state.Store) *Store {
-	return &Store{store: store, waiters: map[string]map[chan struct{}]int{}}
+	return &Store{store: store, waiters: map[string]map[queue.Signal]int{}}
 }
 
 // OnChange sets a function that is called with the ID of every approval that may have changed, also in

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"hatchel/internal/queue"
 	"hatchel/runtime/state"
 )
 
@@ -128,7 +129,7 @@ func (b *Store) Look(ctx context.Context, store state.RemoteStore) error {
 	for id, waiters := range b.waiters {
 		for changed, version := range waiters {
 			if version != versions[id] {
-				signal(changed)
+				changed.Send()
 			}
 		}
 	}
@@ -145,32 +146,25 @@ func (b *Store) announce(id string) {
 	}
 }
 
-func signalAll(waiters map[chan struct{}]int) {
+func signalAll(waiters map[queue.Signal]int) {
 	for changed := range waiters {
-		signal(changed)
-	}
-}
-
-func signal(changed chan struct{}) {
-	select {
-	case changed <- struct{}{}:
-	default:
+		changed.Send()
 	}
 }
 
 // addWaiter returns a channel that is signalled when an approval changes.
-func (b *Store) addWaiter(id string) chan struct{} {
+func (b *Store) addWaiter(id string) queue.Signal {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	changed := make(chan struct{}, 1)
+	changed := queue.NewSignal()
 	if b.waiters[id] == nil {
-		b.waiters[id] = map[chan struct{}]int{}
+		b.waiters[id] = map[queue.Signal]int{}
 	}
 	b.waiters[id][changed] = 0
 	return changed
 }
 
-func (b *Store) removeWaiter(id string, changed chan struct{}) {
+func (b *Store) removeWaiter(id string, changed queue.Signal) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if delete(b.waiters[id], changed); len(b.waiters[id]) == 0 {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hatchel/hcl/eventkind"
+	"hatchel/internal/queue"
 )
 
 // Listener reads events from a position in a ring. It belongs to one goroutine, and must be closed.
@@ -24,7 +25,7 @@ type Listener struct {
 	idle   *time.Timer
 
 	ended   atomic.Bool // gets io.EOF at the end
-	wake    chan struct{}
+	wake    queue.Signal
 	waiting bool // wants to be woken by the next event; guarded by Ring.mu
 
 	epoch      string
@@ -51,7 +52,7 @@ const (
 // Only listeners that follow are counted.
 func (r *Ring) Listen(q Query, v Viewer) (*Listener, error) {
 	l := &Listener{
-		ring: r, query: q, viewer: v, owner: v.Owner(), wake: make(chan struct{}, 1), decisions: map[string]decision{},
+		ring: r, query: q, viewer: v, owner: v.Owner(), wake: queue.NewSignal(), decisions: map[string]decision{},
 		generation: r.generation.Load(),
 	}
 	l.ended.Store(!q.Follow)
@@ -146,10 +147,7 @@ func (l *Listener) AppendPlace(dst []byte) []byte {
 // Next.
 func (l *Listener) End() {
 	l.ended.Store(true)
-	select {
-	case l.wake <- struct{}{}:
-	default:
-	}
+	l.wake.Send()
 }
 
 // Close removes the listener from the ring.

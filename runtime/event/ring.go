@@ -180,10 +180,7 @@ func (r *Ring) wakeLocked(forEvent bool) {
 	for l := range r.listeners {
 		if l.waiting || !forEvent {
 			l.setWaitingLocked(false)
-			select {
-			case l.wake <- struct{}{}:
-			default:
-			}
+			l.wake.Send()
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 
 	"hatchel/internal/ctxtime"
+	"hatchel/internal/queue"
 )
 
 const (
@@ -25,7 +26,7 @@ const (
 // two reads in a row agree; once when it becomes unreadable, and once when it is readable again. Notifications of the
 // operating system only trigger a read: the content decides. Watch returns when ctx ends.
 func (f *Folder) Watch(ctx context.Context, changed func()) {
-	w := &watcher{folder: f, wake: make(chan struct{}, 1)}
+	w := &watcher{folder: f, wake: queue.NewSignal()}
 	var running sync.WaitGroup
 	defer running.Wait()
 	if notifier, err := fsnotify.NewWatcher(); err == nil { // without one, polling does
@@ -61,7 +62,7 @@ func (f *Folder) Watch(ctx context.Context, changed func()) {
 type watcher struct {
 	folder     *Folder
 	notifier   *fsnotify.Watcher
-	wake       chan struct{} // something happened that may concern the configuration
+	wake       queue.Signal // something happened that may concern the configuration
 	lastSeen   fingerprint
 	unreadable bool // the folder was unreadable when changed was last called
 
@@ -85,10 +86,7 @@ func (w *watcher) listen() {
 				return
 			}
 		}
-		select {
-		case w.wake <- struct{}{}:
-		default: // already awake
-		}
+		w.wake.Send()
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"hatchel/internal/operator"
+	"hatchel/internal/queue"
 	"hatchel/internal/service"
 	"hatchel/runtime/postgres"
 )
@@ -70,7 +71,8 @@ func OpenPostgresThrough(ctx context.Context, address, listen string) (*Postgres
 		return nil, postgres.ErrMalformedAddress
 	}
 	p := &Postgres{pool: pool, direct: direct, name: rand.Text(), running: service.NewGroup(ctx)}
-	p.outbox.writer.name, p.outbox.sender = p.name, service.NewGroup(ctx)
+	p.outbox = outbox{queue.New[outgoing](maxOutboxItems), service.NewGroup(ctx), envelopeWriter{name: p.name}}
+	p.outbox.sender.Go(p.sendItems)
 	p.listener.reader.senders = map[string]*envelopeSender{}
 	p.statements, p.db, p.reservesAhead = postgresStatements, p, true
 	p.SetQuota(defaultQuotaBytes)
@@ -151,6 +153,7 @@ func CheckPostgres(ctx context.Context, address, listen string) error {
 
 // Close implements Store. It sends the news that are left if the database answers within a second.
 func (p *Postgres) Close() error {
+	p.outbox.queue.Close()
 	p.outbox.sender.Drain(closeTimeout) // what is left
 	p.running.Close()
 	p.pool.Close()

@@ -14,6 +14,7 @@ import (
 
 	"hatchel/internal/ctxtime"
 	"hatchel/internal/operator"
+	"hatchel/internal/queue"
 	"hatchel/runtime/postgres"
 )
 
@@ -39,6 +40,7 @@ type listener struct {
 	mu          sync.Mutex
 	subscribers []*subscriber      // guarded by mu
 	reconnect   context.CancelFunc // ends the connection; nil while there is no subscriber; guarded by mu
+	attempt     error              // the result of the last attempt; guarded by mu
 
 	processes atomic.Int64              // that hear
 	trusted   atomic.Pointer[time.Time] // after which processes without a lock are gone; nil before it has listened
@@ -55,10 +57,7 @@ type subscriber struct {
 	heard     func(from string, news []byte) // nil for Watch
 	attempted func(error)
 
-	wake    chan struct{} // holds a value if there is something to do
-	queue   []func()      // guarded by listener.mu
-	missed  bool          // there was no room in the queue; guarded by listener.mu
-	attempt *error        // the last attempt for which there was no room; guarded by listener.mu
+	calls *queue.Queue[func()]
 }
 
 // Watch implements Store.
@@ -74,7 +73,7 @@ func (p *Postgres) Hear(ctx context.Context, heard func(from string, news []byte
 // subscribe calls the functions of s until its context ends. It begins with a new connection, as after an interruption.
 func (p *Postgres) subscribe(s *subscriber) {
 	l := &p.listener
-	s.wake = make(chan struct{}, 1)
+	s.calls = queue.New[func()](maxQueued)
 	l.mu.Lock()
 	l.subscribers = append(l.subscribers, s)
 	if l.reconnect != nil {
@@ -84,14 +83,12 @@ func (p *Postgres) subscribe(s *subscriber) {
 		p.running.Go(p.keepListening)
 	}
 	l.mu.Unlock()
-	for s.ctx.Err() == nil {
-		if call := p.nextCall(s); call != nil {
+	for calls, missed := range s.calls.Batches(s.ctx, 1) {
+		for _, call := range calls {
 			call()
-			continue
 		}
-		select {
-		case <-s.wake:
-		case <-s.ctx.Done():
+		if missed {
+			p.lookAtAll(s)
 		}
 	}
 	l.mu.Lock()
@@ -102,29 +99,13 @@ func (p *Postgres) subscribe(s *subscriber) {
 	}
 }
 
-// nextCall returns what a subscriber has to do next, or nil. One that has missed calls looks at everything when it has
-// caught up.
-func (p *Postgres) nextCall(s *subscriber) (call func()) {
-	l := &p.listener
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	switch attempt := s.attempt; {
-	case len(s.queue) > 0:
-		call, s.queue = s.queue[0], s.queue[1:]
-		return call
-	case attempt != nil:
-		s.attempt = nil
-		return func() { s.attempted(*attempt) }
-	case s.missed:
-		s.missed = false
-		return func() { p.lookAtAll(s) }
-	}
-	s.queue = nil
-	return nil
-}
-
-// lookAtAll tells a subscriber that it may have missed something, and has it hear its letters.
+// lookAtAll tells a subscriber the result of the last attempt, and that it may have missed something. It has the
+// subscriber hear its letters.
 func (p *Postgres) lookAtAll(s *subscriber) {
+	p.listener.mu.Lock()
+	attempt := p.listener.attempt
+	p.listener.mu.Unlock()
+	s.attempted(attempt)
 	if s.heard == nil {
 		s.changed("", "")
 		return
@@ -149,40 +130,19 @@ func (l *listener) each(callOf func(*subscriber) func()) (hearing bool) {
 	defer l.mu.Unlock()
 	for _, s := range l.subscribers {
 		hearing = hearing || s.heard != nil
-		call := callOf(s)
-		if call == nil {
-			continue
+		if call := callOf(s); call != nil {
+			s.calls.Add(call)
 		}
-		if len(s.queue) < maxQueued {
-			s.queue = append(s.queue, call)
-		} else {
-			s.missed = true
-		}
-		s.signal()
 	}
 	return hearing
-}
-
-// signal wakes the goroutine of the subscriber.
-func (s *subscriber) signal() {
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
 }
 
 // report queues the result of an attempt for every subscriber.
 func (l *listener) report(err error) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, s := range l.subscribers {
-		if len(s.queue) < maxQueued {
-			s.queue = append(s.queue, func() { s.attempted(err) })
-		} else {
-			s.attempt = &err
-		}
-		s.signal()
-	}
+	l.attempt = err
+	l.mu.Unlock()
+	l.each(func(s *subscriber) func() { return func() { s.attempted(err) } })
 }
 
 // keepListening listens while there are subscribers.
@@ -343,7 +303,7 @@ func (p *Postgres) receive(channel, payload string) {
 	from, items, ok := l.reader.read(channel, payload)
 	if !ok && !l.forged {
 		l.forged = true
-		l.report(ErrForged)
+		l.each(func(s *subscriber) func() { return func() { s.attempted(ErrForged) } })
 	}
 	for _, i := range items {
 		switch i.kind {

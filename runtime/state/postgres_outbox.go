@@ -2,10 +2,10 @@ package state
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"hatchel/internal/backoff"
+	"hatchel/internal/queue"
 	"hatchel/internal/service"
 )
 
@@ -18,12 +18,9 @@ const (
 // outbox is the items that this process sends. While one transaction is under way the next items gather, so that the
 // transactions become larger when there is more to send, without a timer.
 type outbox struct {
-	sender  *service.Group // the goroutine that sends, while there are items
-	writer  envelopeWriter // belongs to that goroutine
-	mu      sync.Mutex
-	waiting []outgoing // guarded by mu
-	sending bool       // guarded by mu
-	missed  bool       // there was no room for a change; guarded by mu
+	queue  *queue.Queue[outgoing]
+	sender *service.Group // the goroutine that sends
+	writer envelopeWriter // belongs to that goroutine
 }
 
 // outgoing is an item with its receiver; empty for all.
@@ -35,41 +32,14 @@ type outgoing struct {
 
 // post has an item sent. It reports false when there is no room, as after a long time without the database; then
 // watchers hear that any record may have changed.
-func (p *Postgres) post(i outgoing) bool {
-	o := &p.outbox
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	hasRoom := len(o.waiting) < maxOutboxItems
-	if hasRoom && !o.sending {
-		o.sending = o.sender.Go(p.sendItems)
-	}
-	if !hasRoom || !o.sending {
-		o.missed = o.missed || i.kind == changeItem
-		return false
-	}
-	o.waiting = append(o.waiting, i)
-	return true
-}
-
-// take returns the items of the next transaction; none when there is nothing to send, and the goroutine ends.
-func (o *outbox) take() (batch []outgoing) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	n := min(len(o.waiting), maxBatchItems)
-	batch, o.waiting = o.waiting[:n:n], o.waiting[n:]
-	if n == 0 {
-		o.waiting = nil
-	}
-	if o.missed {
-		batch, o.missed = append(batch, outgoing{item: item{kind: changeItem}}), false
-	}
-	o.sending = len(batch) > 0
-	return batch
-}
+func (p *Postgres) post(i outgoing) bool { return p.outbox.queue.Add(i) }
 
 // sendItems sends all items. It tries again while the database is unavailable.
 func (p *Postgres) sendItems(ctx context.Context) {
-	for batch := p.outbox.take(); len(batch) > 0; batch = p.outbox.take() {
+	for batch, missed := range p.outbox.queue.Batches(ctx, maxBatchItems) {
+		if missed {
+			batch = append(batch, outgoing{item: item{kind: changeItem}})
+		}
 		for range databaseBackoff.Attempts(ctx) {
 			if p.sendBatch(ctx, batch) == nil {
 				closeSent(batch)

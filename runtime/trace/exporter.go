@@ -21,6 +21,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	oteltrace "go.opentelemetry.io/otel/trace"
 
+	"hatchel/internal/queue"
 	"hatchel/internal/service"
 )
 
@@ -62,7 +63,7 @@ type Exporter struct {
 	sending int                     // how many spans the request under way has; guarded by mu
 	closed  bool                    // no more spans are taken; guarded by mu
 
-	full    chan struct{}  // receives when a full batch waits
+	full    queue.Signal   // receives when a full batch waits
 	closing chan struct{}  // closed by Close
 	sender  *service.Group // its context is that of requests
 
@@ -95,7 +96,7 @@ func Open(ctx context.Context, o ExporterOptions) (*Exporter, error) {
 		return nil, errors.New("OTEL_RESOURCE_ATTRIBUTES is not a list of NAME=value")
 	}
 	e := &Exporter{ctx: ctx, client: client, log: o.Log, dropped: o.Dropped,
-		full: make(chan struct{}, 1), closing: make(chan struct{}), sender: service.NewGroup(ctx)}
+		full: queue.NewSignal(), closing: make(chan struct{}), sender: service.NewGroup(ctx)}
 	e.logged.dropped = o.Dropped.Load()
 	limits := sdktrace.NewSpanLimits()
 	if limits.AttributeValueLengthLimit < 0 {
@@ -155,10 +156,7 @@ func (e *Exporter) add(s sdktrace.ReadOnlySpan) {
 	}
 	e.waiting = append(e.waiting, s)
 	if len(e.waiting) == maxBatch {
-		select {
-		case e.full <- struct{}{}:
-		default:
-		}
+		e.full.Send()
 	}
 }
 

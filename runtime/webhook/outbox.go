@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-resty/resty/v2"
 
+	"hatchel/internal/queue"
 	"hatchel/internal/service"
 	"hatchel/runtime/state"
 )
@@ -47,7 +48,7 @@ type Resolver func(ctx context.Context, subject string) (e *Event, settled bool,
 type Outbox struct {
 	resolve Resolver
 	client  *resty.Client
-	wake    chan struct{}
+	wake    queue.Signal
 
 	mu        sync.Mutex
 	service   Config                    // guarded by mu
@@ -62,7 +63,7 @@ type Outbox struct {
 // New returns an Outbox that delivers nothing yet. What it will do in the background has the values of ctx.
 func New(ctx context.Context, resolve Resolver) *Outbox {
 	return &Outbox{
-		resolve: resolve, client: newClient(), wake: make(chan struct{}, 1), endpoints: map[string]*endpointState{},
+		resolve: resolve, client: newClient(), wake: queue.NewSignal(), endpoints: map[string]*endpointState{},
 		dispatching: service.NewGroup(ctx), delivering: service.NewGroup(ctx),
 	}
 }
@@ -110,12 +111,7 @@ func (o *Outbox) startDispatcher() {
 }
 
 // Wake makes the dispatcher look for due deliveries: this or another process has added some.
-func (o *Outbox) Wake() {
-	select {
-	case o.wake <- struct{}{}:
-	default:
-	}
-}
+func (o *Outbox) Wake() { o.wake.Send() }
 
 // maxResolved is how many deliveries to a webhook the dispatcher is told to resolve at once. Those beyond are resolved
 // when it looks for their outcome the next time.
