@@ -65,6 +65,7 @@ func FuzzImportOfADocument(f *testing.F) {
 		if err != nil {
 			return
 		}
+		openapi.ReportFaults(t, result)
 		for _, b := range result.Blocks {
 			if _, diags := syntax.Parse(b.File, []byte(b.Text+"\n")); diags.HasErrors() {
 				t.Errorf("%v\n%s", diags, b.Text)

@@ -63,6 +63,7 @@ func importFiles(t *testing.T, doc txtar.File) []txtar.File {
 	if err != nil {
 		return []txtar.File{{Name: "error", Data: []byte(strings.ReplaceAll(err.Error(), dir+"/", "") + "\n")}}
 	}
+	openapi.ReportFaults(t, result)
 	out := filepath.Join(dir, "out")
 	report, err := importer.Write(out, result, importer.Options{})
 	if err != nil {

@@ -91,6 +91,7 @@ func judgeDocument(t *testing.T, name string, sets int) (requests, invalid int) 
 	if err != nil {
 		t.Fatal(err)
 	}
+	openapi.ReportFaults(t, result)
 	if again, err := openapi.Import(t.Context(), o); err != nil || !slices.Equal(again.Blocks, result.Blocks) {
 		t.Error("a second import gives other blocks")
 	}

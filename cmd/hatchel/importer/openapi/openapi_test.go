@@ -20,7 +20,11 @@ func importText(t testing.TB, doc string, change func(*Options)) (*importer.Resu
 	if change != nil {
 		change(&o)
 	}
-	return Import(context.Background(), o)
+	r, err := Import(context.Background(), o)
+	if err == nil {
+		ReportFaults(t, r)
+	}
+	return r, err
 }
 
 // toolOf imports one operation and returns its tool.

@@ -1,7 +1,6 @@
 package openapi
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"path"
@@ -232,6 +231,9 @@ func firstReason(losses []importer.Loss) string {
 	return ""
 }
 
+// Fault is the kind of the loss of an operation in which the importer itself has failed: the document is not to blame.
+const Fault = "fault of hatchel"
+
 // build makes the tool of each operation. One that cannot be made is left out and reported.
 func (g *generator) build() {
 	for _, op := range g.operations {
@@ -245,8 +247,10 @@ func (g *generator) build() {
 
 func (g *generator) buildOperation(op *operation) (err error) {
 	defer func() {
-		if recover() != nil {
-			err = errors.New("it cannot be read")
+		if v := recover(); v != nil {
+			op.failed = true
+			g.lose(op, Fault, fmt.Sprintf("hatchel has failed at this operation, which is left out: %v. Please report "+
+				"it with the operation", v), op.node)
 		}
 	}()
 	g.describe(op)

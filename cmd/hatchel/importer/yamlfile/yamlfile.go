@@ -43,8 +43,8 @@ func parse(src []byte, documents int) ([]*yaml.Node, error) {
 // decodeDocuments returns the roots of up to a number of documents. A panic of the library is an error.
 func decodeDocuments(src []byte, documents int) (roots []*yaml.Node, err error) {
 	defer func() {
-		if recover() != nil {
-			err = errors.New("it is not YAML")
+		if v := recover(); v != nil {
+			err = fmt.Errorf("the YAML reader of hatchel has failed: %v", v)
 		}
 	}()
 	decoder := yaml.NewDecoder(bytes.NewReader(src))
@@ -150,8 +150,8 @@ const maxMembers = 10_000
 // Decode stores the value of a node. A panic of the library is an error.
 func Decode(n *yaml.Node, into any) (err error) {
 	defer func() {
-		if recover() != nil {
-			err = errors.New("it cannot be read")
+		if v := recover(); v != nil {
+			err = fmt.Errorf("the YAML reader of hatchel has failed: %v", v)
 		}
 	}()
 	if large := findLarge(n); large != nil {
