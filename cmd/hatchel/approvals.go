@@ -11,9 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hatchel/cmd/hatchel/approvals"
 	"hatchel/cmd/hatchel/console"
-	"hatchel/cmd/hatchel/identity"
 	"hatchel/runtime/approval"
 	"hatchel/runtime/server"
 )
@@ -26,7 +24,7 @@ type approvalsFlags struct {
 	server string
 	asJSON bool
 
-	place approvals.Place // of the state that was opened
+	place approvalsPlace // of the state that was opened
 }
 
 func approvalsCommand() *cobra.Command {
@@ -75,7 +73,7 @@ func (f *approvalsFlags) listCommand() *cobra.Command {
 		Short: "List pending approvals, the most urgent first",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return f.withSource(cmd, func(source approvals.Source) error { return f.list(cmd, source, all) })
+			return f.withSource(cmd, func(source approvalSource) error { return f.list(cmd, source, all) })
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false,
@@ -91,7 +89,7 @@ func (f *approvalsFlags) showCommand() *cobra.Command {
 		Args:              oneArg("show requires the ID of an approval: see hatchel approvals list"),
 		ValidArgsFunction: f.completeID,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.withSource(cmd, func(source approvals.Source) error {
+			return f.withSource(cmd, func(source approvalSource) error {
 				find := source.FindApproval
 				if again {
 					find = source.LookAgain
@@ -100,7 +98,7 @@ func (f *approvalsFlags) showCommand() *cobra.Command {
 				if err != nil {
 					return f.failure(args[0], err)
 				}
-				return f.print(cmd, text, func(a *approvals.Row, out io.Writer) { a.Print(out, time.Now()) })
+				return f.print(cmd, text, func(a *approvalRow, out io.Writer) { a.Print(out, time.Now()) })
 			})
 		},
 	}
@@ -128,12 +126,12 @@ The exit code is 1 when it was decided before, has expired, or does not exist.`,
 			if err != nil {
 				return misusef("--reason: %s", err)
 			}
-			return f.withSource(cmd, func(source approvals.Source) error {
+			return f.withSource(cmd, func(source approvalSource) error {
 				text, err := source.DecideApproval(cmd.Context(), args[0], verb == "approve", checked, digest)
 				if err != nil {
 					return f.failure(args[0], err)
 				}
-				return f.print(cmd, text, func(a *approvals.Row, out io.Writer) { a.PrintDecision(out, verb) })
+				return f.print(cmd, text, func(a *approvalRow, out io.Writer) { a.PrintDecision(out, verb) })
 			})
 		},
 	}
@@ -143,7 +141,7 @@ The exit code is 1 when it was decided before, has expired, or does not exist.`,
 }
 
 // withSource opens the source that the flags name for the duration of do.
-func (f *approvalsFlags) withSource(cmd *cobra.Command, do func(approvals.Source) error) error {
+func (f *approvalsFlags) withSource(cmd *cobra.Command, do func(approvalSource) error) error {
 	source, err := f.open(cmd)
 	if err != nil {
 		return err
@@ -152,7 +150,7 @@ func (f *approvalsFlags) withSource(cmd *cobra.Command, do func(approvals.Source
 	return do(source)
 }
 
-func (f *approvalsFlags) open(cmd *cobra.Command) (approvals.Source, error) {
+func (f *approvalsFlags) open(cmd *cobra.Command) (approvalSource, error) {
 	if f.server == "" {
 		return f.openLocal(cmd)
 	}
@@ -161,17 +159,17 @@ func (f *approvalsFlags) open(cmd *cobra.Command) (approvals.Source, error) {
 			return nil, misusef("--%s cannot be used with --server, which has its own configuration and state", name)
 		}
 	}
-	return approvals.NewClient("--server", f.server, release(), true)
+	return newNamedClient("--server", f.server, true)
 }
 
-func (f *approvalsFlags) openLocal(cmd *cobra.Command) (approvals.Source, error) {
+func (f *approvalsFlags) openLocal(cmd *cobra.Command) (approvalSource, error) {
 	folder, err := f.decode(cmd.Context(), f.dir, cmd.ErrOrStderr())
 	if err != nil {
 		return nil, err
 	}
-	local, place, err := approvals.OpenLocal(cmd.Context(), approvals.Folder{
+	local, place, err := openLocalApprovals(cmd.Context(), approvalsFolder{
 		Config: folder.config, Diags: folder.diags, Name: f.dir, Dir: folder.dir,
-	}, f.state, identity.LocalUser())
+	}, f.state, localUser())
 	if f.place = place; err != nil {
 		return nil, err
 	}
@@ -182,7 +180,7 @@ func (f *approvalsFlags) openLocal(cmd *cobra.Command) (approvals.Source, error)
 }
 
 // list prints the pending approvals, or all.
-func (f *approvalsFlags) list(cmd *cobra.Command, source approvals.Source, all bool) error {
+func (f *approvalsFlags) list(cmd *cobra.Command, source approvalSource, all bool) error {
 	status, none := approval.Pending, "no pending approvals"
 	if all {
 		status, none = "", "no approvals"
@@ -192,7 +190,7 @@ func (f *approvalsFlags) list(cmd *cobra.Command, source approvals.Source, all b
 	} else {
 		none += " in " + f.place.String()
 	}
-	texts, rows, err := approvals.List(cmd.Context(), source, status)
+	texts, rows, err := listApprovals(cmd.Context(), source, status)
 	switch {
 	case err != nil:
 		return f.failure("", err)
@@ -205,15 +203,15 @@ func (f *approvalsFlags) list(cmd *cobra.Command, source approvals.Source, all b
 	if f.server == "" && f.place.Warning() == "" {
 		fmt.Fprintln(cmd.ErrOrStderr(), "hatchel: "+f.place.String())
 	}
-	return approvals.PrintTable(cmd.OutOrStdout(), rows, all, time.Now())
+	return printApprovals(cmd.OutOrStdout(), rows, all, time.Now())
 }
 
 // print prints an approval as JSON, or as text.
-func (f *approvalsFlags) print(cmd *cobra.Command, text []byte, asText func(*approvals.Row, io.Writer)) error {
+func (f *approvalsFlags) print(cmd *cobra.Command, text []byte, asText func(*approvalRow, io.Writer)) error {
 	if f.asJSON {
 		return printJSON(cmd.OutOrStdout(), json.RawMessage(approval.EscapeJSON(text)))
 	}
-	a, err := approvals.Decode(text)
+	a, err := decodeApproval(text)
 	if err != nil {
 		return f.failure("", err)
 	}
@@ -247,11 +245,11 @@ func (f *approvalsFlags) completeID(cmd *cobra.Command, args []string, _ string)
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	f.withSource(cmd, func(source approvals.Source) error {
+	f.withSource(cmd, func(source approvalSource) error {
 		q := approval.ListQuery{Status: approval.Pending, Limit: server.ApprovalPageSize}
 		texts, _, err := source.ListApprovals(cmd.Context(), q)
 		for _, text := range texts {
-			if a, err := approvals.Decode(text); err == nil {
+			if a, err := decodeApproval(text); err == nil {
 				words = append(words, a.ID+"\t"+console.Printable(a.Tool+": "+console.JoinLines(a.Message)))
 			}
 		}
@@ -263,5 +261,5 @@ func (f *approvalsFlags) completeID(cmd *cobra.Command, args []string, _ string)
 // newClient returns the client of a server, with its URL and where that was given. The key of the environment is sent,
 // if there is one.
 func newClient(given, address string) (*server.Client, error) {
-	return approvals.NewClient(given, address, release(), false)
+	return newNamedClient(given, address, false)
 }

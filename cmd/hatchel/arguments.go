@@ -13,7 +13,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hatchel/cmd/hatchel/answer"
 	"hatchel/cmd/hatchel/exit"
 	"hatchel/hcl/value"
 	"hatchel/runtime"
@@ -118,7 +117,7 @@ func uploadFile(ctx context.Context, g *runtime.Generation, owner, name string) 
 // argumentObject builds the object of --arg name=value. With an upload function name=@file uploads
 // a file for an input that takes one.
 func argumentObject(p *call.Program, texts []string, upload uploadFunc) ([]byte, error) {
-	out, err := answer.Arguments(p.Tool().Input, texts, upload)
+	out, err := typedArguments(p.Tool().Input, texts, upload)
 	if _, isExit := errors.AsType[*exit.Error](err); err != nil && !isExit {
 		err = misusef("%s", err)
 	}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hatchel/cmd/hatchel/auditlog"
 	"hatchel/hcl"
 	"hatchel/runtime"
 	"hatchel/runtime/audit"
@@ -84,7 +83,7 @@ func (f *auditFlags) run(cmd *cobra.Command, path string) error {
 	if err != nil {
 		return misusef("--%s", err)
 	}
-	log, err := auditlog.Locate(path, func(path string) (*hcl.Config, hcl.Diagnostics, error) {
+	log, err := locateAuditLog(path, func(path string) (*hcl.Config, hcl.Diagnostics, error) {
 		folder, err := f.decode(cmd.Context(), path, cmd.ErrOrStderr())
 		if err != nil {
 			return nil, nil, err
@@ -95,7 +94,7 @@ func (f *auditFlags) run(cmd *cobra.Command, path string) error {
 		return err
 	}
 	if f.verify {
-		return auditlog.Verify(cmd.Context(), cmd.OutOrStdout(), log)
+		return verifyAuditLog(cmd.Context(), cmd.OutOrStdout(), log)
 	}
 	out := bufio.NewWriter(cmd.OutOrStdout())
 	defer out.Flush()
@@ -117,12 +116,12 @@ func (f *auditFlags) run(cmd *cobra.Command, path string) error {
 		case f.asJSON:
 			fmt.Fprintf(out, "%s\n", l.Text)
 		default:
-			auditlog.Print(out, &r)
+			printAuditRecord(out, &r)
 		}
 		return !f.follow || out.Flush() == nil
 	})
 	if err = cmp.Or(newer, err); err != nil {
-		return auditlog.ReadFailure(log, err)
+		return auditReadFailure(log, err)
 	}
 	return nil
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hatchel/cmd/hatchel/answer"
 	"hatchel/cmd/hatchel/console"
 	"hatchel/cmd/hatchel/exit"
 	"hatchel/hcl/jsonscan"
@@ -65,7 +64,7 @@ standard error, and the exit code is 3.
 A call that requires an approval shows its effect on the terminal and asks. Without a
 terminal, use --approve.
 
-` + answer.Help + serverHelp,
+` + answerHelp + serverHelp,
 		Example: `  hatchel call greet name=Ada
   hatchel call --server http://127.0.0.1:8080 greet name=Ada
   hatchel call -C ./tools refund order=42 reason='Never arrived' --dry-run
@@ -231,7 +230,7 @@ func (f *callFlags) explainNotVisible(program *call.Program, err error) error {
 }
 
 // print prints a result; the result of a failed call goes to standard error.
-func (f *callFlags) print(cmd *cobra.Command, out mcp.Outcome, p *answer.Prompter, tracer *call.Tracer) error {
+func (f *callFlags) print(cmd *cobra.Command, out mcp.Outcome, p *prompter, tracer *call.Tracer) error {
 	w := cmd.OutOrStdout()
 	if out.IsError && !f.asJSON {
 		w = cmd.ErrOrStderr()
@@ -242,7 +241,7 @@ func (f *callFlags) print(cmd *cobra.Command, out mcp.Outcome, p *answer.Prompte
 			stderr, _ = json.Marshal(written) // texts always can be
 		}
 	}
-	text, failures, err := answer.PrintResult(w, out, f.asJSON, stderr)
+	text, failures, err := printResult(w, out, f.asJSON, stderr)
 	if err == nil {
 		defer f.printCause(cmd.ErrOrStderr(), text+failures)
 	}

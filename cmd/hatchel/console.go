@@ -4,8 +4,6 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
-
-	"hatchel/cmd/hatchel/browser"
 )
 
 func consoleCommand() *cobra.Command {
@@ -35,7 +33,7 @@ flag --console.`,
 				return failf("%s", err)
 			}
 			fmt.Fprintln(cmd.OutOrStdout(), page)
-			if !printOnly && !browser.Open(cmd.Context(), page) {
+			if !printOnly && !openBrowser(cmd.Context(), page) {
 				fmt.Fprintln(cmd.ErrOrStderr(), "hatchel: no browser was opened: open the address within 60 seconds")
 			}
 			return nil

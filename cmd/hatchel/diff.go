@@ -14,7 +14,6 @@ import (
 	"hatchel/adapters/all"
 	"hatchel/cmd/hatchel/console"
 	"hatchel/cmd/hatchel/exit"
-	"hatchel/cmd/hatchel/process"
 	"hatchel/cmd/hatchel/review"
 	"hatchel/cmd/hatchel/revision"
 	"hatchel/hcl"
@@ -95,7 +94,7 @@ func (f *diffFlags) run(cmd *cobra.Command, args []string) error {
 	if !slices.Contains(review.Formats, f.format) {
 		return misusef("--format must be one of %s, and is %q", strings.Join(review.Formats, ", "), f.format)
 	}
-	process.TuneForInspection()
+	tuneForInspection()
 	if f.server != "" {
 		args = append([]string{""}, args...)
 	}
@@ -227,7 +226,7 @@ With --check nothing is written, and the exit code is 1 if the file is not up to
 }
 
 func (l *loadFlags) lock(cmd *cobra.Command, dir string, check bool) error {
-	process.TuneForInspection()
+	tuneForInspection()
 	config, err := l.decodeWithoutErrors(cmd, dir)
 	if err != nil {
 		return err

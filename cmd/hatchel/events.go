@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hatchel/cmd/hatchel/eventlog"
 	"hatchel/internal/ctxtime"
 	"hatchel/runtime/server"
 )
@@ -66,7 +65,7 @@ func (f *eventsFlags) run(cmd *cobra.Command) error {
 	query, out, connected := f.query(), cmd.OutOrStdout(), false // once
 	printed := false
 	each := func(line []byte) error {
-		id, err := eventlog.ID(line)
+		id, err := eventID(line)
 		if err != nil {
 			return err
 		}
@@ -77,7 +76,7 @@ func (f *eventsFlags) run(cmd *cobra.Command) error {
 			_, err = out.Write(append(line, '\n'))
 			return err
 		}
-		return eventlog.Print(out, line)
+		return printEvent(out, line)
 	}
 	for {
 		err := client.Events(cmd.Context(), query, each)

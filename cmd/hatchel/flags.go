@@ -9,22 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"hatchel/cmd/hatchel/exit"
-	"hatchel/cmd/hatchel/identity"
 	"hatchel/runtime/logging"
 )
-
-// callerFlags are the flags that describe the caller of a request.
-type callerFlags struct{ identity.Flags }
-
-func (c *callerFlags) register(cmd *cobra.Command) {
-	fs := cmd.Flags()
-	fs.StringVar(&c.Subject, "subject", "", "`SUBJECT` of the caller, as in caller.subject")
-	fs.StringArrayVar(&c.Groups, "group", nil, "`GROUP` of the caller; may be repeated")
-	fs.StringArrayVar(&c.Scopes, "scope", nil, "`SCOPE` granted to the caller; may be repeated")
-	fs.StringArrayVar(&c.Claims, "claim", nil,
-		"claim of the caller's token, `NAME=VALUE`, parsed as JSON if possible; may be repeated")
-	fs.StringArrayVar(&c.Headers, "header", nil, "header of the request, `NAME=VALUE`; may be repeated")
-}
 
 // logFlags are the flags for the log that a server writes to standard error.
 type logFlags struct {

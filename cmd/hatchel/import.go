@@ -17,8 +17,6 @@ import (
 	"hatchel/cmd/hatchel/importer"
 	"hatchel/cmd/hatchel/importer/curl"
 	"hatchel/cmd/hatchel/importer/dbschema"
-	"hatchel/cmd/hatchel/importer/directory"
-	"hatchel/cmd/hatchel/importer/memory"
 	"hatchel/cmd/hatchel/importer/toolbox"
 	"hatchel/hcl"
 	"hatchel/hcl/syntax"
@@ -47,7 +45,7 @@ type importFlags struct {
 	dir    string
 	asJSON bool
 	load   loadFlags // of the directory
-	memory memory.Memory
+	memory importMemory
 	importer.Options
 }
 
@@ -67,7 +65,7 @@ func (f *importFlags) registerOutput(cmd *cobra.Command) {
 
 // write writes the blocks of an import and prints its report.
 func (f *importFlags) write(cmd *cobra.Command, r *importer.Result) error {
-	ignores, err := directory.Ignores(f.dir)
+	ignores, err := importIgnores(f.dir)
 	if err != nil {
 		return failf("%s", reason(err))
 	}
@@ -79,9 +77,9 @@ func (f *importFlags) write(cmd *cobra.Command, r *importer.Result) error {
 		return failf("nothing was written to %s: no tool could be mapped", folderName(f.dir))
 	}
 	r.Flags = f.memory.Flags(cmd.Flags())
-	var u *directory.Update
+	var u *importUpdate
 	if f.Update {
-		u = directory.BeginUpdate(cmd.Context(), f.dir)
+		u = beginUpdate(cmd.Context(), f.dir)
 	}
 	report, err := importer.Write(f.dir, r, f.Options)
 	if err != nil {
@@ -134,7 +132,7 @@ either: with --update, give it again.`,
 }
 
 func importToolboxCommand() *cobra.Command {
-	return importConfiguration(memory.Toolbox, toolbox.Import, &cobra.Command{
+	return importConfiguration(toolboxMemory, toolbox.Import, &cobra.Command{
 		Use:   "toolbox [FILE]",
 		Short: "Write the tools of a configuration of the MCP Toolbox for Databases",
 		Long: `Write the sources, tools, toolsets and prompts of a configuration (YAML) of the MCP
@@ -149,7 +147,7 @@ cannot be mapped is left out, and the report says why.`,
 
 // importConfiguration completes a command that imports the configuration of another server.
 func importConfiguration(
-	kind memory.Memory, generate func(string, []byte, importer.Check) (*importer.Result, error), cmd *cobra.Command,
+	kind importMemory, generate func(string, []byte, importer.Check) (*importer.Result, error), cmd *cobra.Command,
 ) *cobra.Command {
 	f := importFlags{memory: kind}
 	cmd.Args = f.sourceArg("import " + kind.Kind + " requires a file")
@@ -162,11 +160,11 @@ func importConfiguration(
 		if err != nil {
 			return failf("%s cannot be read: %s", file, reason(err))
 		}
-		r, err := generate(filepath.Base(file), src, directory.CheckBlocks)
+		r, err := generate(filepath.Base(file), src, checkBlocks)
 		if err != nil {
 			return failf("%s", reason(err))
 		}
-		r.From = memory.Relative(f.dir, file)
+		r.From = relativeSource(f.dir, file)
 		return f.write(cmd, r)
 	}
 	f.registerOutput(cmd)
@@ -184,7 +182,7 @@ func readSource(name string) ([]byte, error) {
 }
 
 func importSchemaCommand() *cobra.Command {
-	f := importFlags{memory: memory.Schema}
+	f := importFlags{memory: schemaMemory}
 	var o dbschema.Options
 	cmd := &cobra.Command{
 		Use:   "schema [CONNECTION]",
@@ -227,7 +225,7 @@ name, or its kind and name, as in postgres.desk.`,
 func readNames(ctx context.Context, conn *hcl.Connection, dir string) ([]catalog.Table, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	handle, closeAll, err := directory.OpenDatabase(ctx, conn, dir, release())
+	handle, closeAll, err := openDatabase(ctx, conn, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -278,7 +276,7 @@ func importSchema(
 		folder.print(cmd.ErrOrStderr())
 		return nil, failf("%s has %s", folderName(dir), countDiagnostics(folder.diags))
 	}
-	conn, err := directory.FindDatabase(folder.config.Connections, name)
+	conn, err := findDatabase(folder.config.Connections, name)
 	if err != nil {
 		return nil, err
 	}
@@ -294,7 +292,7 @@ func importSchema(
 			"connection, best with a role that may write only what agents may change, and import with it:\n\n%s\n"+
 			"hatchel import schema %s_write%s --writes", conn.Name, writingConnection(folder, conn), conn.Name, at)
 	}
-	handle, closeAll, err := directory.OpenDatabase(cmd.Context(), conn, folder.dir, release())
+	handle, closeAll, err := openDatabase(cmd.Context(), conn, folder.dir)
 	if err != nil {
 		return nil, err
 	}

@@ -10,15 +10,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"hatchel/cmd/hatchel/console"
-	"hatchel/cmd/hatchel/identity"
 	"hatchel/cmd/hatchel/importer"
-	"hatchel/cmd/hatchel/importer/memory"
 	"hatchel/cmd/hatchel/importer/openapi"
 	"hatchel/hcl/decode"
 )
 
 func importOpenAPICommand() *cobra.Command {
-	f := importFlags{memory: memory.OpenAPI, load: loadFlags{inspect: true, anyVars: true}}
+	f := importFlags{memory: openAPIMemory, load: loadFlags{inspect: true, anyVars: true}}
 	o := openapi.Defaults()
 	var maxSchema string
 	var renames []string
@@ -47,7 +45,7 @@ leave the directory of the document, or the directory of --root.`,
 	// read returns the options that the flags say.
 	read := func() (openapi.Options, error) {
 		var err error
-		if o.Rename, err = identity.SplitPairs("rename", renames); err != nil {
+		if o.Rename, err = splitPairs("rename", renames); err != nil {
 			return o, err
 		}
 		size, ok := decode.ParseSize(maxSchema)
@@ -130,8 +128,8 @@ func (f *importFlags) importOpenAPI(cmd *cobra.Command, o openapi.Options) error
 		return failf("%s", err)
 	}
 	switch {
-	case !memory.IsURL(o.Source) && o.Source != "-":
-		r.From = memory.Relative(f.dir, o.Source)
+	case !isURL(o.Source) && o.Source != "-":
+		r.From = relativeSource(f.dir, o.Source)
 	case openapi.Redacted(o.Source) == o.Source && o.Source != "-": // a credential is not remembered
 		r.From = o.Source
 	}

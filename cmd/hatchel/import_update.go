@@ -11,8 +11,6 @@ import (
 
 	"hatchel/cmd/hatchel/console"
 	"hatchel/cmd/hatchel/importer"
-	"hatchel/cmd/hatchel/importer/directory"
-	"hatchel/cmd/hatchel/importer/memory"
 	"hatchel/cmd/hatchel/review"
 	"hatchel/hcl"
 	"hatchel/runtime/source"
@@ -33,7 +31,7 @@ func (f *importFlags) recall(cmd *cobra.Command, earlier importer.Earlier) error
 // find returns the earlier import that --update repeats, or nil if the directory has none.
 func (f *importFlags) find(source, from string) (*importer.Earlier, error) {
 	earlier, err := f.memory.Find(f.dir, source, from)
-	var unclear memory.UnclearError
+	var unclear unclearError
 	switch {
 	case errors.As(err, &unclear):
 		return nil, misusef("%s has %s", folderName(f.dir), unclear)
@@ -60,7 +58,7 @@ func (f *importFlags) source(cmd *cobra.Command, args []string, name string) (so
 	from := ""
 	if len(args) > 0 {
 		if source, from = args[0], args[0]; f.memory.IsFile(source) {
-			from = memory.Relative(f.dir, source)
+			from = relativeSource(f.dir, source)
 		}
 	}
 	if !f.Update {
@@ -82,7 +80,7 @@ func (f *importFlags) source(cmd *cobra.Command, args []string, name string) (so
 }
 
 // compare returns the differences that an update makes for callers.
-func (f *importFlags) compare(cmd *cobra.Command, u *directory.Update, r *importer.Report) (*review.Report, error) {
+func (f *importFlags) compare(cmd *cobra.Command, u *importUpdate, r *importer.Report) (*review.Report, error) {
 	f.load.inspect, f.load.anyVars = true, true // a comparison needs no values of secrets and variables
 	return u.Compare(cmd.Context(), r, f.DryRun, func(folder *source.Folder) (hcl.Options, error) {
 		return f.load.options(cmd.Context(), folder, cmd.ErrOrStderr())
@@ -90,7 +88,7 @@ func (f *importFlags) compare(cmd *cobra.Command, u *directory.Update, r *import
 }
 
 // print prints the report of an import and, for an update, the differences for callers.
-func (f *importFlags) print(cmd *cobra.Command, report *importer.Report, u *directory.Update) (err error) {
+func (f *importFlags) print(cmd *cobra.Command, report *importer.Report, u *importUpdate) (err error) {
 	var diff *review.Report
 	if u != nil {
 		diff, err = f.compare(cmd, u, report)

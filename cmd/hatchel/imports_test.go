@@ -87,26 +87,10 @@ var layers = []struct {
 	{of: "cmd/hatchel/reference", may: []string{"hcl", "hcl/*", "runtime/metrics"}, tests: []string{"adapters/all"}},
 	{of: "cmd/hatchel/console"},
 	{of: "cmd/hatchel/exit"},
-	{of: "cmd/hatchel/identity", may: []string{"cmd/hatchel/exit", "hcl/value", "runtime/mcp"}},
-	{of: "cmd/hatchel/process"},
-	{of: "cmd/hatchel/browser"},
-	{of: "cmd/hatchel/systemd", may: []string{"cmd/hatchel/console", "runtime"}},
-	{of: "cmd/hatchel/format", may: []string{"hcl/syntax", "runtime/source"}},
-	// it answers the questions of a call as a client does
-	{of: "cmd/hatchel/answer", may: []string{"cmd/hatchel/console", "hcl", "hcl/*", "runtime/mcp", "runtime/result"}, tests: []string{"adapters/all", "runtime"}},
-	{of: "cmd/hatchel/approvals", may: []string{"cmd/hatchel/console", "cmd/hatchel/exit", "hcl", "runtime/approval", "runtime/server", "runtime/state"}},
-	// it makes requests as any client does
-	{of: "cmd/hatchel/remote", may: []string{"cmd/hatchel/console", "runtime/server"}},
-	{of: "cmd/hatchel/eventlog", may: []string{"cmd/hatchel/console", "hcl/eventkind"}},
-	{of: "cmd/hatchel/auditlog", may: []string{"cmd/hatchel/console", "cmd/hatchel/exit", "hcl", "runtime/audit"}},
-	{of: "cmd/hatchel/listing", may: []string{"cmd/hatchel/console", "hcl", "hcl/*", "runtime", "runtime/call", "runtime/mcp"}},
 	{of: "cmd/hatchel/importer", may: []string{"cmd/hatchel/console", "hcl/diag", "hcl/injection", "hcl/syntax"}},
-	// it loads the directories that imports write to
-	{of: "cmd/hatchel/importer/directory", may: []string{"adapters", "adapters/all", "cmd/hatchel/console", "cmd/hatchel/exit", "cmd/hatchel/importer", "cmd/hatchel/review", "hcl", "hcl/surface", "runtime/access", "runtime/source"}},
-	{of: "cmd/hatchel/importer/*", may: []string{"cmd/hatchel/catalog", "cmd/hatchel/importer", "cmd/hatchel/importer/prebuilt", "cmd/hatchel/importer/yamlfile", "hcl/*"}, tests: []string{"adapters", "adapters/*", "hcl", "runtime", "runtime/files", "runtime/mcp", "runtime/source"}, banned: []string{"os/exec"}},
+	{of: "cmd/hatchel/importer/*", may: []string{"cmd/hatchel/catalog", "cmd/hatchel/importer", "cmd/hatchel/importer/yamlfile", "hcl/*"}, tests: []string{"adapters", "adapters/*", "hcl", "runtime", "runtime/files", "runtime/mcp", "runtime/source"}, banned: []string{"os/exec"}},
 	{of: "cmd/hatchel/sarif", may: []string{"hcl/diag"}},
 	{of: "cmd/hatchel/github", may: []string{"hcl/diag"}},
-	{of: "cmd/hatchel/findings", may: []string{"cmd/hatchel/console", "cmd/hatchel/github", "cmd/hatchel/sarif", "hcl/diag", "hcl/lint"}},
 	// it compiles configurations and calls their tools, as the server does
 	{of: "cmd/hatchel/tester", may: []string{"adapters", "cmd/hatchel/console", "cmd/hatchel/exit", "cmd/hatchel/github", "cmd/hatchel/importer", "hcl", "hcl/*", "runtime", "runtime/access", "runtime/approval", "runtime/call", "runtime/failure", "runtime/files", "runtime/mcp", "runtime/result", "runtime/toolstest"}, tests: []string{"adapters/all"}},
 	// it reads the directories that an editor has open, and opens nothing else
@@ -116,8 +100,8 @@ var layers = []struct {
 	{of: "cmd/hatchel/revision", may: []string{"runtime/source", "runtime/source/git"}},
 	{of: "cmd/hatchel/review", may: []string{"cmd/hatchel/console", "cmd/hatchel/exit", "cmd/hatchel/github", "cmd/hatchel/revision", "cmd/hatchel/sarif", "hcl", "hcl/diag", "hcl/surface", "runtime/access", "runtime/source"}},
 	// it runs the program as an operator does
-	{of: "cmd/hatchel/e2e", tests: []string{"adapters/all", "cmd/hatchel/approvals", "cmd/hatchel/exit", "cmd/hatchel/identity", "hcl", "runtime", "runtime/approval", "runtime/audit", "runtime/auth/issuertest", "runtime/mcp", "runtime/postgres/postgrestest", "runtime/source/git/gittest", "runtime/state", "runtime/trace/tracetest"}},
-	{of: "cmd/hatchel", may: []string{"cmd/hatchel/findings", "cmd/hatchel/revision", "cmd/hatchel/review", "cmd/hatchel/*", "hcl", "hcl/*", "adapters", "adapters/*", "runtime", "runtime/access", "runtime/approval", "runtime/files", "runtime/audit", "runtime/call", "runtime/hold", "runtime/logging", "runtime/mcp", "runtime/metrics", "runtime/secret", "runtime/server", "runtime/source", "runtime/source/git", "runtime/state", "runtime/toolstest"}},
+	{of: "cmd/hatchel/e2e", tests: []string{"adapters/all", "cmd/hatchel/exit", "hcl", "runtime", "runtime/approval", "runtime/audit", "runtime/auth/issuertest", "runtime/mcp", "runtime/postgres/postgrestest", "runtime/source/git/gittest", "runtime/state", "runtime/trace/tracetest"}},
+	{of: "cmd/hatchel", may: []string{"cmd/hatchel/*", "hcl", "hcl/*", "adapters", "adapters/*", "runtime", "runtime/access", "runtime/approval", "runtime/files", "runtime/audit", "runtime/call", "runtime/hold", "runtime/logging", "runtime/mcp", "runtime/metrics", "runtime/result", "runtime/secret", "runtime/server", "runtime/source", "runtime/source/git", "runtime/state", "runtime/toolstest"}},
 	{of: "cmd/hatchel-bench", may: []string{"cmd/hatchel-bench/*"}},
 	{of: "cmd/hatchel-bench/soak", may: []string{"cmd/hatchel-bench/process"}},
 	{of: "examples", tests: []string{"adapters/all", "examples/orders/upstream/shop", "hcl", "hcl/testblock", "hcl/value", "runtime/auth/issuertest", "runtime/mcp", "runtime/postgres/postgrestest", "runtime/trace/tracetest"}},
@@ -154,13 +138,13 @@ var owners = map[string][]string{
 	"go.opentelemetry.io/":                    {"runtime/trace", "runtime/trace/tracetest"},
 	"google.golang.org/protobuf/":             {"runtime/trace/tracetest"},
 	"github.com/go-logr/logr":                 {"runtime/trace"},
-	"github.com/coreos/go-systemd/":           {"cmd/hatchel/systemd"},
+	"github.com/coreos/go-systemd/":           {"cmd/hatchel"},
 	"github.com/spf13/cobra":                  {"cmd/hatchel"},
-	"github.com/spf13/pflag":                  {"cmd/hatchel", "cmd/hatchel/importer/memory"},
-	"github.com/rogpeppe/go-internal/diff":    {"runtime/console", "cmd/hatchel/format"},
+	"github.com/spf13/pflag":                  {"cmd/hatchel"},
+	"github.com/rogpeppe/go-internal/diff":    {"runtime/console", "cmd/hatchel"},
 	"golang.org/x/term":                       {"cmd/hatchel/console"},
 	"golang.org/x/sys/":                       {"adapters", "adapters/*", "cmd/hatchel-bench/process", "runtime/server"},
-	"github.com/modelcontextprotocol/go-sdk/": {"cmd/hatchel", "cmd/hatchel/remote", "cmd/hatchel-bench", "cmd/hatchel-bench/*"},
+	"github.com/modelcontextprotocol/go-sdk/": {"cmd/hatchel", "cmd/hatchel-bench", "cmd/hatchel-bench/*"},
 }
 
 const module = "hatchel"

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hatchel/cmd/hatchel/exit"
-	"hatchel/cmd/hatchel/importer/prebuilt"
+	"hatchel/cmd/hatchel/importer"
 )
 
 //go:embed starter
@@ -49,7 +49,7 @@ reads any document, and has flags that select operations.`,
 	return cmd
 }
 
-var fromKinds = append(slices.Clip(prebuilt.Kinds), "openapi")
+var fromKinds = append(slices.Clip(importer.PrebuiltKinds), "openapi")
 
 // importDocument imports the OpenAPI document of a directory into the directory.
 func importDocument(cmd *cobra.Command, dir string) error {
@@ -118,10 +118,10 @@ var databaseAddress = map[string]string{
 
 // databaseStarter returns the files of a kind of database.
 func databaseStarter(kind string) (fs.FS, error) {
-	if !slices.Contains(prebuilt.Kinds, kind) {
+	if !slices.Contains(importer.PrebuiltKinds, kind) {
 		return nil, misusef("--from %s is not known; it accepts %s", kind, strings.Join(fromKinds, ", "))
 	}
-	return prebuilt.Files(kind)
+	return importer.Prebuilt(kind)
 }
 
 // checkVacant returns an error when a file would be overwritten.

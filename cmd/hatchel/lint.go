@@ -6,8 +6,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"hatchel/cmd/hatchel/exit"
-	"hatchel/cmd/hatchel/findings"
-	"hatchel/cmd/hatchel/process"
 	"hatchel/hcl"
 	"hatchel/hcl/lint"
 	"hatchel/runtime"
@@ -55,7 +53,7 @@ func (f *lintFlags) run(cmd *cobra.Command, dir string) error {
 	case f.maxTokens < 1:
 		return misusef("--max-tokens must be at least 1, and is %d", f.maxTokens)
 	}
-	process.TuneForInspection()
+	tuneForInspection()
 	g, err := f.mustCompile(cmd.Context(), dir, cmd.ErrOrStderr())
 	if err != nil {
 		return err
@@ -70,7 +68,7 @@ func (f *lintFlags) run(cmd *cobra.Command, dir string) error {
 	for i, d := range diags {
 		result.Findings[i].Diagnostic = d
 	}
-	report := findings.LintReport{
+	report := lintReport{
 		Result: &result, Folder: dir, Version: release(), Tools: len(g.Config.Tools), Sources: sources,
 	}
 	if err := report.Write(cmd.OutOrStdout(), f.format); err != nil {

@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"hatchel/cmd/hatchel/console"
-	"hatchel/cmd/hatchel/listing"
 	"hatchel/runtime/mcp"
 )
 
@@ -93,9 +92,9 @@ func (f *listFlags) run(cmd *cobra.Command, dir string) error {
 		return err
 	}
 	if f.tokens {
-		return writeError(listing.PrintTokens(cmd.OutOrStdout(), g, list(mcp.Tools)))
+		return writeError(printTokens(cmd.OutOrStdout(), g, list(mcp.Tools)))
 	}
-	return writeError(listing.PrintCapabilities(cmd.OutOrStdout(), g,
+	return writeError(printCapabilities(cmd.OutOrStdout(), g,
 		func(kind mcp.Listing) []string { return list(kind).Names() }))
 }
 

@@ -18,7 +18,6 @@ import (
 	"hatchel/adapters/all"
 	"hatchel/cmd/hatchel/console"
 	"hatchel/cmd/hatchel/exit"
-	"hatchel/cmd/hatchel/identity"
 	"hatchel/hcl"
 	"hatchel/hcl/testblock"
 	"hatchel/runtime"
@@ -136,7 +135,7 @@ func (l *loadFlags) values(stderr io.Writer) (map[string]string, error) {
 		}
 		maps.Copy(vars, values)
 	}
-	flags, err := identity.SplitPairs("var", l.vars)
+	flags, err := splitPairs("var", l.vars)
 	maps.Copy(vars, flags)
 	return vars, err
 }

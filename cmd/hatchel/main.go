@@ -15,14 +15,13 @@ import (
 
 	"hatchel/cmd/hatchel/console"
 	"hatchel/cmd/hatchel/exit"
-	"hatchel/cmd/hatchel/process"
 	"hatchel/runtime/source/git"
 )
 
 func main() { os.Exit(run()) }
 
 func run() int {
-	process.TuneForLoad()
+	tuneForLoad()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process, unless a command handles it

@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"hatchel/cmd/hatchel/exit"
-	"hatchel/cmd/hatchel/listing"
 	"hatchel/runtime"
 	"hatchel/runtime/access"
 	"hatchel/runtime/mcp"
@@ -48,7 +47,7 @@ rules that apply to it, in the order of evaluation.`,
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), targets)
 			}
-			return listing.PrintRules(cmd.OutOrStdout(), targets)
+			return printRules(cmd.OutOrStdout(), targets)
 		},
 	})
 	l.register(cmd)
@@ -152,7 +151,7 @@ func (f *explainFlags) run(cmd *cobra.Command, dir string) error {
 	if f.asJSON {
 		err = printJSON(cmd.OutOrStdout(), e)
 	} else {
-		err = listing.PrintExplanation(cmd.OutOrStdout(), kind, name, e)
+		err = printExplanation(cmd.OutOrStdout(), kind, name, e)
 	}
 	switch {
 	case err != nil:

@@ -9,9 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hatchel/cmd/hatchel/answer"
 	"hatchel/cmd/hatchel/console"
-	"hatchel/cmd/hatchel/identity"
 	"hatchel/hcl"
 	"hatchel/runtime"
 	"hatchel/runtime/mcp"
@@ -30,7 +28,7 @@ func promptCommand() *cobra.Command {
 		Use:   "prompt [DIR] NAME [NAME=VALUE]...",
 		Short: "Get the messages of a prompt",
 		Long: "Get the messages of a prompt of a configuration directory. Its arguments are texts, given as\n" +
-			"NAME=VALUE, or with --arg NAME=VALUE.\n\n" + answer.Help,
+			"NAME=VALUE, or with --arg NAME=VALUE.\n\n" + answerHelp,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return errors.New("prompt requires the name of a prompt")
@@ -97,7 +95,7 @@ func (f *promptFlags) run(cmd *cobra.Command, name string) error {
 
 // promptArguments returns the JSON object of the arguments of a prompt, which are strings.
 func promptArguments(texts []string) ([]byte, error) {
-	pairs, err := identity.SplitPairs("arg", texts)
+	pairs, err := splitPairs("arg", texts)
 	if err != nil {
 		return nil, err
 	}

@@ -14,9 +14,6 @@ import (
 
 	"hatchel/adapters/all"
 	"hatchel/cmd/hatchel/console"
-	"hatchel/cmd/hatchel/findings"
-	"hatchel/cmd/hatchel/process"
-	"hatchel/cmd/hatchel/systemd"
 	"hatchel/hcl/surface"
 	"hatchel/internal/service"
 	"hatchel/runtime"
@@ -94,7 +91,7 @@ Without an auth block the server accepts connections from this machine only.`,
   hatchel serve ./tools --hold breaking
   hatchel serve 'git+https://git.example/tools.git//prod?ref=main' --every 30s`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			process.SurviveClosedPipes()
+			surviveClosedPipes()
 			stderr := cmd.ErrOrStderr()
 			log, err := f.logger(stderr)
 			if err != nil {
@@ -184,14 +181,14 @@ func (f *serveFlags) run(cmd *cobra.Command, path string, log *logging.Log, term
 		Grace: server.GracePeriod,
 		Hold:  hold.Checker{Class: f.hold, Locked: f.locked},
 	})
-	trimmer := process.NewTrimmer()
+	trimmer := newTrimmer()
 	services.Start(
 		service.Service{Name: "state", Stop: state.Close},
 		service.Ending("host", host.Close),
 		service.Ending("trimmer", func() { trimmer.Stop() }),
 		service.Ending("secret commands", f.commands.Close), // before the host that they reload
 	)
-	notifier := systemd.NewNotifier(host, log.Logger)
+	notifier := newSystemdNotifier(host, log.Logger)
 	reloader = &server.Reloader{
 		Folder: folder, Host: host, Log: log.Logger, Repository: repository, Every: f.every,
 		Loading: func() func() {
@@ -199,7 +196,7 @@ func (f *serveFlags) run(cmd *cobra.Command, path string, log *logging.Log, term
 			return func() { forget(); notify() }
 		},
 		Loaded: func(report runtime.Report) {
-			trimmer.Reset(process.TrimAfterLoads)
+			trimmer.Reset(trimAfterLoads)
 			f.printDiagnostics(cmd, path, log, report)
 		},
 	}
@@ -246,7 +243,7 @@ func (f *serveFlags) takeSocket(cmd *cobra.Command) (err error) {
 	if f.stdio {
 		return nil
 	}
-	if f.socket, err = systemd.Listener(); err != nil {
+	if f.socket, err = systemdListener(); err != nil {
 		return failf("%s", err)
 	}
 	if f.socket == nil {
@@ -267,7 +264,7 @@ const maxServeWarnings = 20
 // printDiagnostics reports the diagnostics of a load: to a person on the terminal, to a program in
 // the log.
 func (f *serveFlags) printDiagnostics(cmd *cobra.Command, path string, log *logging.Log, report runtime.Report) {
-	kept, omitted := findings.CapWarnings(report.Diagnostics, maxServeWarnings)
+	kept, omitted := capWarnings(report.Diagnostics, maxServeWarnings)
 	more := ""
 	if omitted > 0 {
 		more = fmt.Sprintf("%s more: hatchel validate %s shows all", console.Plural(omitted, "warning"), path)
@@ -311,7 +308,7 @@ var errCallsCancelled = failf("stopped before all active calls had ended")
 
 // serve serves until ctx ends, or over standard input and output until the client has gone.
 func (f *serveFlags) serve(
-	ctx context.Context, cmd *cobra.Command, path string, s *server.Server, notifier *systemd.Notifier,
+	ctx context.Context, cmd *cobra.Command, path string, s *server.Server, notifier *systemdNotifier,
 ) error {
 	g := s.Host.Current()
 	tools, prompts := g.Count(f.toolset, mcp.Tools), g.Count(f.toolset, mcp.Prompts)
@@ -320,7 +317,7 @@ func (f *serveFlags) serve(
 		s.Log.Warn("configuration declares no tools, prompts or resources", "directory", s.Reloader.Folder.Dir())
 	}
 	ready := fmt.Sprintf("hatchel: serving %s from %s", console.CountCapabilities(tools, prompts, resources), path)
-	force, stop := process.SecondSignal(ctx)
+	force, stop := secondSignal(ctx)
 	defer stop()
 	if f.stdio {
 		f.announce(s.Log, ready+" over stdio")

@@ -13,11 +13,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"hatchel/cmd/hatchel/answer"
-	"hatchel/cmd/hatchel/approvals"
 	"hatchel/cmd/hatchel/console"
 	"hatchel/cmd/hatchel/exit"
-	"hatchel/cmd/hatchel/remote"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/spelling"
 )
@@ -41,7 +38,7 @@ func (s *serverFlag) registerServer(cmd *cobra.Command) {
 }
 
 // connect connects to the server of the flag.
-func (s *serverFlag) connect(cmd *cobra.Command) (*remote.Server, error) {
+func (s *serverFlag) connect(cmd *cobra.Command) (*remoteServer, error) {
 	var local string
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		if !slices.Contains(remoteFlags, f.Name) {
@@ -51,13 +48,13 @@ func (s *serverFlag) connect(cmd *cobra.Command) (*remote.Server, error) {
 	if local != "" {
 		return nil, misusef("--%s cannot be used with --server: it is about a directory", local)
 	}
-	key, err := approvals.CheckAddress("--server", s.server, false)
+	key, err := checkAddress("--server", s.server, false)
 	if err != nil {
 		return nil, err
 	}
 	stop := console.ShowSpinner(cmd.ErrOrStderr(), "connecting to "+s.server)
 	defer stop()
-	c, err := remote.Connect(cmd.Context(), remote.Options{
+	c, err := connectRemote(cmd.Context(), remoteOptions{
 		Address: s.server, Key: key, Version: release(), Notes: cmd.ErrOrStderr(),
 	})
 	return c, remoteFailure(cmd.Context(), err)
@@ -102,7 +99,7 @@ func (f *callFlags) callServer(cmd *cobra.Command, args []string) error {
 	var arguments []byte
 	switch words := args[1:]; {
 	case len(words) == 0 || !isObject(words[0]):
-		if arguments, err = answer.Arguments(inputs, slices.Concat(words, f.args), nil); err != nil {
+		if arguments, err = typedArguments(inputs, slices.Concat(words, f.args), nil); err != nil {
 			return misusef("%s", err)
 		}
 	case words[0] != "-":
@@ -123,7 +120,7 @@ func (f *callFlags) callServer(cmd *cobra.Command, args []string) error {
 	var decoded struct {
 		IsError bool
 		Content []console.Content
-		Meta    answer.Meta `json:"_meta"`
+		Meta    resultMeta `json:"_meta"`
 	}
 	if err := json.Unmarshal(result, &decoded); err != nil {
 		return failf("the result cannot be decoded: %s", err)

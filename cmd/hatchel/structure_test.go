@@ -2,8 +2,11 @@ package main
 
 import (
 	"bytes"
+	"maps"
 	"os"
+	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -72,5 +75,36 @@ func TestTheNightlyJobRunsEveryPartOfCheckRelease(t *testing.T) {
 	}
 	if got := workflow.Jobs.Release.Strategy.Matrix.Part; !slices.Equal(got, strings.Fields(parts)) {
 		t.Errorf("nightly.yml runs %q, and make check-release %q", got, strings.Fields(parts))
+	}
+}
+
+// isCode matches a line that is neither blank nor a comment.
+var isCode = regexp.MustCompile(`^\s*[^\s/]|^\s*/[^/]`)
+
+// TestFoldersOfTheCommandHaveAReason fails for a package below cmd/hatchel that one other package uses and that is
+// small: it is a file of that package.
+func TestFoldersOfTheCommandHaveAReason(t *testing.T) {
+	const maxSmall = 300
+	size, users := map[string]int{}, map[string]map[string]bool{}
+	for file, lines := range productionFiles(t) {
+		folder := path.Dir(file)
+		for _, line := range lines {
+			if isCode.MatchString(line) {
+				size[folder]++
+			}
+			if _, imported, ok := strings.Cut(line, `"`+module+`/cmd/hatchel/`); ok && strings.HasSuffix(imported, `"`) {
+				imported = "cmd/hatchel/" + strings.TrimSuffix(imported, `"`)
+				if users[imported] == nil {
+					users[imported] = map[string]bool{}
+				}
+				users[imported][folder] = true
+			}
+		}
+	}
+	for folder, n := range size {
+		if len(users[folder]) == 1 && n < maxSmall && strings.HasPrefix(folder, "cmd/hatchel/") {
+			t.Errorf("%s has %d lines, and only %v uses it: make it files of that package", folder, n,
+				slices.Collect(maps.Keys(users[folder])))
+		}
 	}
 }

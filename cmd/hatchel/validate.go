@@ -7,10 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hatchel/cmd/hatchel/auditlog"
 	"hatchel/cmd/hatchel/console"
 	"hatchel/cmd/hatchel/exit"
-	"hatchel/cmd/hatchel/findings"
 	"hatchel/runtime/server"
 	"hatchel/runtime/source"
 )
@@ -71,7 +69,7 @@ func (f *validateFlags) run(cmd *cobra.Command, path string) error {
 	if err != nil {
 		return err
 	}
-	r := findings.ValidateReport{Folder: path, Version: release()}
+	r := validateReport{Folder: path, Version: release()}
 	if _, err := os.Stat(filepath.Join(folder.dir, source.IgnoreFile)); err == nil {
 		r.IgnoreFile = source.IgnoreFile
 	}
@@ -85,7 +83,7 @@ func (f *validateFlags) run(cmd *cobra.Command, path string) error {
 			ctx := cmd.Context()
 			folder.add(g.Probe(ctx))
 			folder.add(server.CheckState(ctx, g.Config.State))
-			folder.add(auditlog.Check(ctx, g.Config.Audit))
+			folder.add(checkAuditLog(ctx, g.Config.Audit))
 			stop()
 		}
 	}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hatchel/cmd/hatchel/process"
 	"hatchel/runtime/audit"
 	"hatchel/runtime/state"
 )
@@ -32,9 +31,9 @@ records of the audit log.`,
 			out := json.NewEncoder(cmd.OutOrStdout())
 			out.SetIndent("", "  ")
 			return out.Encode(struct {
-				process.Build
+				build
 				Formats map[string]int `json:"formats"`
-			}{process.ReadBuild(release()), map[string]int{
+			}{readBuild(release()), map[string]int{
 				"state_sqlite": state.SQLiteVersion, "state_postgres": state.PostgresVersion, "audit": audit.Format,
 			}})
 		},
@@ -44,7 +43,7 @@ records of the audit log.`,
 }
 
 // versionText returns the version with the platform, the Go version and the commit of the build.
-func versionText() string { return "hatchel " + process.ReadBuild(release()).String() }
+func versionText() string { return "hatchel " + readBuild(release()).String() }
 
 // release returns the version that was set at build time, or the version of the module.
 func release() string {

@@ -13,7 +13,6 @@ import (
 	"testing"
 	"unicode"
 
-	"hatchel/cmd/hatchel/identity"
 	"hatchel/runtime/approval"
 )
 
@@ -36,12 +35,12 @@ func TestTheCommandDecidesWhileAServerRuns(t *testing.T) {
 		}
 		checkContains(t, out, id+" approved: refund for eve", "reason: fine")
 		checkContains(t, <-answered, "refunded 500")
-		o.checkRecorded(id, "approved", identity.LocalUser())
+		o.checkRecorded(id, "approved", localUser())
 		code, out, errs = o.runCommand(environ, "approvals", "reject", id)
 		if code != 1 || out != "" {
 			t.Errorf("%d %q", code, out)
 		}
-		checkContains(t, errs, "nothing was decided", identity.LocalUser()+" approved it at", "used")
+		checkContains(t, errs, "nothing was decided", localUser()+" approved it at", "used")
 		if code, _, errs = o.runCommand(environ, "approvals", "approve", "0123456789ABCDEF"); code != 1 || !strings.Contains(errs, "there is no approval") {
 			t.Errorf("%d %q", code, errs)
 		}
@@ -49,10 +48,10 @@ func TestTheCommandDecidesWhileAServerRuns(t *testing.T) {
 			t.Errorf("%d %q %q", code, out, errs)
 		}
 		code, out, _ = o.runCommand(environ, "approvals", "list", "--all")
-		if checkContains(t, out, id, "approved by os:"+strings.TrimPrefix(identity.LocalUser(), "os:")+", ok"); code != 0 {
+		if checkContains(t, out, id, "approved by os:"+strings.TrimPrefix(localUser(), "os:")+", ok"); code != 0 {
 			t.Errorf("%d", code)
 		}
-		o.checkRecorded(id, "approved", identity.LocalUser())
+		o.checkRecorded(id, "approved", localUser())
 	})
 }
 
@@ -63,7 +62,7 @@ func TestARejectionOfTheCommandReachesTheCaller(t *testing.T) {
 		t.Errorf("%d %q %q", code, out, errs)
 	}
 	checkContains(t, <-answered, "ask me first", `"isError":true`)
-	o.checkRecorded(id, "rejected", identity.LocalUser())
+	o.checkRecorded(id, "rejected", localUser())
 }
 
 func TestADecisionWithoutAServerIsRecordedByTheNextOne(t *testing.T) {
@@ -83,16 +82,16 @@ func TestADecisionWithoutAServerIsRecordedByTheNextOne(t *testing.T) {
 				t.Errorf("%d decisions are recorded without a server", n)
 			}
 			code, _, errs = o.runCommand(nil, "approvals", "reject", id)
-			if checkContains(t, errs, "nothing was decided", identity.LocalUser()); code != 1 {
+			if checkContains(t, errs, "nothing was decided", localUser()); code != 1 {
 				t.Errorf("a second decision: %d", code)
 			}
 			o.replica = startReplica(t, o.dir, "")
 			want := map[string]approval.Status{"approve": approval.Approved, "reject": approval.Rejected}[verb]
 			await(t, func() bool { return o.statusOf(id) == want })
-			o.checkRecorded(id, string(want), identity.LocalUser())
+			o.checkRecorded(id, string(want), localUser())
 			if verb == "approve" {
 				checkContains(t, <-o.startCall("eve", "refund", `{"amount":500}`), "refunded 500")
-				o.checkRecorded(id, "approved", identity.LocalUser())
+				o.checkRecorded(id, "approved", localUser())
 			}
 		})
 	}
@@ -119,7 +118,7 @@ func TestADecisionThatTheServerCannotRecordIsNotMade(t *testing.T) {
 	if code, _, errs := o.runCommand(nil, "approvals", "approve", id); code != 0 {
 		t.Errorf("%d %s", code, errs)
 	}
-	o.checkRecorded(id, "approved", identity.LocalUser())
+	o.checkRecorded(id, "approved", localUser())
 }
 
 func TestOneOfConcurrentCommandsDecides(t *testing.T) {
@@ -131,7 +130,7 @@ func TestOneOfConcurrentCommandsDecides(t *testing.T) {
 		all.Go(func() {
 			code, _, errs := o.runCommand(nil, "approvals", "approve", id)
 			if codes <- code; code == 1 {
-				checkContains(t, errs, "nothing was decided", identity.LocalUser())
+				checkContains(t, errs, "nothing was decided", localUser())
 			}
 		})
 	}
@@ -147,7 +146,7 @@ func TestOneOfConcurrentCommandsDecides(t *testing.T) {
 		t.Errorf("%d have decided", won)
 	}
 	checkContains(t, <-answered, "refunded 500")
-	o.checkRecorded(id, "approved", identity.LocalUser())
+	o.checkRecorded(id, "approved", localUser())
 }
 
 func TestArgumentsCannotControlTheTerminal(t *testing.T) {
@@ -357,7 +356,7 @@ func TestErrorsInToolsDoNotPreventDecisions(t *testing.T) {
 				t.Fatalf("%d %q %q", code, out, errs)
 			}
 			checkContains(t, <-answered, "refunded 500")
-			o.checkRecorded(id, "approved", identity.LocalUser())
+			o.checkRecorded(id, "approved", localUser())
 		})
 	}
 }

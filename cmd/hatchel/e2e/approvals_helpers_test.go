@@ -9,12 +9,13 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"os/user"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
-	"hatchel/cmd/hatchel/approvals"
 	"hatchel/internal/programtest"
 	"hatchel/runtime/approval"
 	"hatchel/runtime/audit"
@@ -156,12 +157,31 @@ func (o *approvalServer) startCall(who, tool, arguments string) <-chan string {
 	return answered
 }
 
+// approvalRow is an approval as a server shows it.
+type approvalRow struct {
+	ID     string          `json:"id"`
+	Status approval.Status `json:"status"`
+	approval.Request
+	Digest   string             `json:"digest"`
+	Decision *approval.Decision `json:"decision"`
+	Call     *approval.Call     `json:"call,omitempty"`
+}
+
+// localUser returns the person who decides with the command.
+func localUser() string {
+	u, err := user.Current()
+	if err != nil {
+		return "os:" + strconv.Itoa(os.Getuid())
+	}
+	return "os:" + u.Username
+}
+
 // awaitPending waits until a caller sees n pending approvals.
-func (o *approvalServer) awaitPending(who string, n int) (list []approvals.Row) {
+func (o *approvalServer) awaitPending(who string, n int) (list []approvalRow) {
 	o.t.Helper()
 	await(o.t.(*testing.T), func() bool {
 		_, body := o.do(who, http.MethodGet, "/approvals", "")
-		var page struct{ Approvals []approvals.Row }
+		var page struct{ Approvals []approvalRow }
 		if err := json.Unmarshal([]byte(body), &page); err != nil {
 			o.t.Fatalf("%v: %s", err, body)
 		}
@@ -233,7 +253,7 @@ func (o *approvalServer) checkRecorded(id, decision, by string) {
 func (o *approvalServer) statusOf(id string) approval.Status {
 	o.t.Helper()
 	_, body := o.do("bob", http.MethodGet, "/approvals/"+id, "")
-	var a approvals.Row
+	var a approvalRow
 	if err := json.Unmarshal([]byte(body), &a); err != nil {
 		o.t.Fatalf("%v: %s", err, body)
 	}

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"testing"
 
-	"hatchel/cmd/hatchel/approvals"
 	"hatchel/runtime/approval"
 )
 
@@ -16,7 +15,7 @@ func TestAnApprovedCallRuns(t *testing.T) {
 	o := startApprovalServer(t)
 	id, answered := o.requestApproval("eve", "refund", `{"amount":500,"note":"x"}`)
 	status, body := o.do("bob", http.MethodGet, "/approvals/"+strings.ToLower(id), "")
-	var a approvals.Row
+	var a approvalRow
 	if err := json.Unmarshal([]byte(body), &a); err != nil || status != http.StatusOK || a.Tool != "refund" || a.Message != "Refund 500: x" || a.Caller.Subject != "eve" ||
 		fmt.Sprint(a.Rules) != "[tool.refund.approval]" || !strings.Contains(string(a.Arguments), "500") || a.Deadline.Before(a.RequestedAt) {
 		t.Errorf("%d %s (%v)", status, body, err)
@@ -194,7 +193,7 @@ func TestAnExpiredApprovalCannotBeDecided(t *testing.T) {
 	answered := o.startCall("eve", "brief", `{}`)
 	checkContains(t, <-answered, "which expired")
 	_, body := o.do("bob", http.MethodGet, "/approvals?status=expired", "")
-	var page struct{ Approvals []approvals.Row }
+	var page struct{ Approvals []approvalRow }
 	if err := json.Unmarshal([]byte(body), &page); err != nil || len(page.Approvals) != 1 {
 		t.Fatalf("%v: %s", err, body)
 	}

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"hatchel/cmd/hatchel/approvals"
 	"hatchel/runtime/audit"
 )
 
@@ -102,10 +101,10 @@ func (b *replicatedServer) auditRecords() (all []audit.Record) {
 }
 
 // pendingApprovals returns the pending approvals that bob sees.
-func (b *replicatedServer) pendingApprovals() []approvals.Row {
+func (b *replicatedServer) pendingApprovals() []approvalRow {
 	b.t.Helper()
 	_, body := b.do("bob", http.MethodGet, "/approvals", "")
-	var page struct{ Approvals []approvals.Row }
+	var page struct{ Approvals []approvalRow }
 	if err := json.Unmarshal([]byte(body), &page); err != nil {
 		b.t.Fatalf("%v: %s", err, body)
 	}

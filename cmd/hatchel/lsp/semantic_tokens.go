@@ -8,8 +8,8 @@ import (
 	"hatchel/hcl/template"
 )
 
-// tokenTypes are the types of tokens, in the order of [highlight.Kind]. They are names of the protocol, which the themes of editors
-// know.
+// tokenTypes are the types of tokens, in the order of [highlight.Kind]. They are names of the protocol, which the
+// themes of editors know.
 var tokenTypes = []string{
 	highlight.Keyword:       "keyword",
 	highlight.Block:         "type",

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"hatchel/cmd/hatchel/importer"
-	"hatchel/cmd/hatchel/importer/prebuilt"
 	"hatchel/cmd/hatchel/importer/yamlfile"
 )
 
@@ -260,7 +259,7 @@ func prebuiltTool(s *source, kind, name, description string) (string, error) {
 	if s.dialect == "http" {
 		return "", fmt.Errorf("there is no counterpart of the kind %s", kind)
 	}
-	files, err := prebuilt.Files(s.dialect)
+	files, err := importer.Prebuilt(s.dialect)
 	if err != nil {
 		return "", err
 	}

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"hatchel/cmd/hatchel/console"
+	"hatchel/hcl"
+	"hatchel/hcl/lint"
+	"hatchel/hcl/schema"
+	"hatchel/runtime"
+	"hatchel/runtime/mcp"
+)
+
+// printCapabilities prints the capabilities whose names are visible, one a line. Kinds have
+// headings when there are not only tools.
+func printCapabilities(w io.Writer, g *runtime.Generation, visible func(mcp.Listing) []string) error {
+	resources := slices.Concat(visible(mcp.Resources), visible(mcp.Templates))
+	sections := []struct {
+		heading string
+		lines   []string
+	}{
+		{"Tools", capabilityLines(g.Config.Tools, visible(mcp.Tools), func(t *hcl.Tool) [3]string {
+			return [3]string{t.Name, inputNames(t.Input), console.FirstLine(t.Description)}
+		})},
+		{"Prompts", capabilityLines(g.Config.Prompts, visible(mcp.Prompts), func(p *hcl.Prompt) [3]string {
+			return [3]string{p.Name, inputNames(p.Input), console.FirstLine(p.Description)}
+		})},
+		{"Resources", capabilityLines(g.Config.Resources, resources, resourceColumns)},
+		{"Toolsets", toolsetLines(g)},
+	}
+	onlyTools := true
+	for _, s := range sections[1:] {
+		onlyTools = onlyTools && len(s.lines) == 0
+	}
+	for _, s := range sections {
+		if len(s.lines) == 0 {
+			continue
+		}
+		indent := ""
+		if !onlyTools {
+			fmt.Fprintln(w, s.heading)
+			indent = "  "
+		}
+		out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		for _, line := range s.lines {
+			fmt.Fprintln(out, indent+strings.TrimRight(line, "\t"))
+		}
+		if err := out.Flush(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// capabilityLines returns the columns of the capabilities whose names are visible; the first column is
+// the name.
+func capabilityLines[T any](all []T, visible []string, columns func(T) [3]string) (lines []string) {
+	for _, capability := range all {
+		if line := columns(capability); slices.Contains(visible, line[0]) {
+			lines = append(lines, strings.Join(line[:], "\t"))
+		}
+	}
+	return lines
+}
+
+func resourceColumns(r *hcl.Resource) [3]string {
+	uri := r.URI
+	if r.Template != nil {
+		uri = r.Template.Raw()
+	}
+	return [3]string{r.Name, uri, console.FirstLine(r.Description)}
+}
+
+func toolsetLines(g *runtime.Generation) (lines []string) {
+	for _, t := range g.Config.Toolsets {
+		var members []string
+		for _, kind := range []struct {
+			name  string
+			names []string
+		}{{"tools", t.Tools}, {"prompts", t.Prompts}, {"resources", t.Resources}} {
+			if len(kind.names) > 0 {
+				members = append(members, kind.name+" "+strings.Join(kind.names, ", "))
+			}
+		}
+		lines = append(lines, t.Name+"\t"+strings.Join(members, "; ")+"\t"+console.FirstLine(t.Title))
+	}
+	return lines
+}
+
+// inputNames returns the names of the inputs, with optional ones in brackets.
+func inputNames(t *schema.Type) string {
+	var names []string
+	for _, m := range t.Members {
+		if m.Optional {
+			names = append(names, "["+m.Name+"]")
+		} else {
+			names = append(names, m.Name)
+		}
+	}
+	return strings.Join(names, " ")
+}
+
+// printTokens prints the estimated tokens of each tool, of each toolset and of all tools.
+func printTokens(w io.Writer, g *runtime.Generation, tools *mcp.List) error {
+	entries, err := lint.EntriesOf(g.Info().AppendList(nil, tools, mcp.Revision20260728))
+	if err != nil {
+		return err
+	}
+	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(out, "≈ tokens\tdescription\tinput\toutput\t")
+	totals, total := map[string]int{}, 0
+	for _, name := range tools.Names() {
+		var e struct {
+			Description               string
+			InputSchema, OutputSchema json.RawMessage
+		}
+		if err := json.Unmarshal(entries[name], &e); err != nil {
+			return err
+		}
+		n := lint.Tokens(entries[name])
+		total += n
+		for _, set := range g.Config.Toolsets {
+			if set.HasTool(name) {
+				totals[set.Name] += n
+			}
+		}
+		fmt.Fprintf(out, "%d\t%d\t%d\t%d\t  %s\n", n, lint.Tokens(lint.Entry(e.Description)),
+			lint.Tokens(e.InputSchema), lint.Tokens(e.OutputSchema), name)
+	}
+	for _, set := range g.Config.Toolsets {
+		fmt.Fprintf(out, "%d\t\t\t\t  toolset %s\n", totals[set.Name], set.Name)
+	}
+	fmt.Fprintf(out, "%d\t\t\t\t  %s\n", total, console.Plural(tools.Len(), "tool"))
+	return out.Flush()
+}

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"hatchel/cmd/hatchel/console"
+	"hatchel/hcl"
+	"hatchel/runtime/call"
+)
+
+// printRules prints the rules that apply to each operation, in the order of evaluation.
+func printRules(w io.Writer, targets []call.OperationRules) error {
+	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, target := range targets {
+		fmt.Fprintf(out, "%s %s\n", target.Kind, target.Name)
+		for _, rule := range target.Rules {
+			fmt.Fprintf(out, "  %s\t%s\t%s\n", rule.Rule, console.JoinLines(rule.Program), formatPosition(rule.Range))
+		}
+		if target.Default != "" {
+			fmt.Fprintf(out, "  default\t%s\n", target.Default)
+		}
+	}
+	return out.Flush()
+}
+
+func formatPosition(r hcl.Range) string { return fmt.Sprintf("%s:%d", r.File, r.Start.Line) }
+
+// printExplanation prints the verdict, and then the result of every rule.
+func printExplanation(w io.Writer, kind, name string, e call.Explanation) error {
+	if e.Verdict == "" {
+		fmt.Fprintf(w, "%s %s: depends on its inputs\n", kind, name)
+	} else {
+		fmt.Fprintf(w, "%s %s: %s by %s\n", kind, name, e.Verdict, e.Rule)
+	}
+	if e.Message != "" {
+		fmt.Fprintf(w, "told: %s\n", strings.ReplaceAll(e.Message, "\n", "\n      "))
+	}
+	if e.Invalid != "" {
+		fmt.Fprintf(w, "inputs: %s\n", strings.ReplaceAll(e.Invalid, "\n", "\n        "))
+	}
+	fmt.Fprintf(w, "listed: %s\n", map[bool]string{true: "yes", false: "no"}[e.Listed])
+	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, r := range e.Rules {
+		result := r.Says
+		switch result {
+		case "":
+			result = "reads inputs"
+		case "error":
+			result = "error: " + r.Error
+		}
+		fmt.Fprintf(out, "  %s\t%s\t%s\t%s\n", r.Rule, result, console.JoinLines(r.Program), formatPosition(r.Range))
+	}
+	return out.Flush()
+}
