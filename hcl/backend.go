@@ -1,6 +1,7 @@
 package hcl
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -105,7 +106,8 @@ func newBlockSpecs(kinds Kinds) *blockSpecs {
 	}
 	for _, k := range kinds.Backends {
 		s.backendKinds[k.Name] = k
-		s.backends = append(s.backends, decode.Blocks(k.Name, "connection", "", nil, ignore))
+		s.backends = append(s.backends, decode.Blocks(k.Name, "connection", "", nil, ignore).Hint(fmt.Sprintf(
+			` The block is named %s, and its label is the connection: %[1]s "name" { … }.`, k.Name), k.Aliases...))
 	}
 	s.backends = append(s.backends, decode.Blocks("tool", "name", "", nil, ignore))
 	s.operation = decode.Join(s.backends, decode.Spec{decode.Blocks("step", "name", "", nil, ignore)},

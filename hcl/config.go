@@ -171,7 +171,15 @@ type BackendKind struct {
 	Connections        []string
 	ConnectionRequired bool       // the label is required
 	Mock               *mock.Kind // what tests write in its place; nil for a backend that asks nothing
+	Snippets           []Snippet
+	// names that authors take for that of the block
+	Aliases []string
+	// what is said of a block that only blocks and connections of this kind have, by the name of that block
+	Misplaced map[string]string
 }
+
+// Snippet is a whole tool to begin with, as editors insert it. CONNECTION in it stands for the name of a connection.
+type Snippet struct{ Label, Doc, Text string }
 
 // Mock returns what tests write in place of a kind of backend; nil for nothing.
 func (k Kinds) Mock(backend string) *mock.Kind {

@@ -8,6 +8,7 @@ package hcl
 
 import (
 	"io/fs"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -165,6 +166,10 @@ func newLoader(fsys fs.FS, kinds Kinds, opts Options) *loader {
 		CompileEnv: hclexpr.CompileEnv{Dir: opts.Dir, Functions: l.functionContext, Tests: opts.Tests},
 		Now:        opts.Now,
 		UploadURL:  &l.config.Files.uploadURL,
+		Misplaced:  map[string]string{},
+	}
+	for _, k := range kinds.Backends {
+		maps.Copy(l.env.Misplaced, k.Misplaced)
 	}
 	l.types = &lazyTypes{loader: l, blocks: map[string]sourceBlock{}, done: map[string]*schema.Type{},
 		defs: map[string]*schema.Definition{}}
@@ -252,7 +257,7 @@ func (l *loader) indexBlocks(f *sourceFile) {
 			continue
 		case !ok:
 			l.errorf(b.TypeRange, "Unknown block", "There is no block %q.%s", b.Type,
-				decode.TopLevelHint(b.Type, diag.SuggestOr(b.Type, blockTypeNames(),
+				l.env.TopLevelHint(b.Type, diag.SuggestOr(b.Type, blockTypeNames(),
 					" The top-level blocks are "+diag.JoinAnd(blockTypeNames())+".")))
 			l.config.Partial = true
 			continue

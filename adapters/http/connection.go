@@ -38,7 +38,8 @@ func (c *connection) spec() hcl.Spec {
 	c.MaxBody, c.Redirects, c.Trace = defaultMaxBody, defaultRedirects, true
 	return hcl.Spec{
 		hcl.Attr(&c.BaseURL, "base_url",
-			`The URL before the paths of the blocks, such as "https://shop.example/api/v1".`).Require(),
+			`The URL before the paths of the blocks, such as "https://shop.example/api/v1".`).Require().
+			Hint(` The address of a connection is base_url = "https://…".`, "url", "address", "endpoint"),
 		hcl.Headers(&c.Headers, "headers", "Headers of every request. They may read `caller`.").FixedKeys(),
 		hcl.Attr(&c.Timeout, "timeout", "The time limit for one attempt, from connecting to the last byte.").
 			DefaultDoc(`"30s"; for reads without retry, the time limit of the tool`),

@@ -14,7 +14,9 @@ const blockDoc = "Sends an HTTP request. The label names a connection; without a
 
 // Adapter returns the http block of tools and steps.
 func Adapter() adapters.Adapter {
-	return adapters.New("http", blockDoc, (*block).spec, bind).WithConnections(false, "http").WithMock(mockKind())
+	a := adapters.New("http", blockDoc, (*block).spec, bind).WithConnections(false, "http").WithMock(mockKind())
+	a.Kind.Snippets = snippets
+	return a
 }
 
 // Connector returns the kind of connection "http".

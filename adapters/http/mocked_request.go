@@ -131,7 +131,7 @@ func (r *mockedRequest) match(c *mock.Matcher, m *mock.Mock, _ bool) {
 
 // written returns the method of a mock, in upper case, and its address; empty for a mock without one.
 func written(request map[string]any) (method, address string) {
-	for _, method := range mockedMethods {
+	for _, method := range methods {
 		if address, ok := request[strings.ToLower(method)].(string); ok {
 			return method, address
 		}

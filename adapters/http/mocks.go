@@ -81,9 +81,6 @@ func (a *action) jsonType() *schema.Type {
 // tokenType is the type of the response to a token request.
 var tokenType = schema.ObjectOf(&schema.Member{Name: "access_token", Type: &schema.Type{Kind: schema.String}})
 
-// mockedMethods are the methods of requests, of which a mock has one.
-var mockedMethods = []string{"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"}
-
 // mockKind is what tests write in place of a service.
 func mockKind() *mock.Kind {
 	k := &mock.Kind{
@@ -128,7 +125,7 @@ func mockKind() *mock.Kind {
 		CheckTaped: checkTaped,
 		Naming:     []string{"method", "path", "url"},
 	}
-	for _, method := range mockedMethods {
+	for _, method := range methods {
 		doc := "The path of a " + method + "."
 		if method == nethttp.MethodGet {
 			doc = "The path of a GET, below the base_url of the connection, or a whole URL, which a mock without " +

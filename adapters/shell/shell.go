@@ -34,8 +34,12 @@ func newAdapter(landlockABI func() sandbox.ABI) adapters.Adapter {
 	bind := func(_ context.Context, b *block, env adapters.Env) (adapters.Action, error) {
 		return newAction(b, env, landlockABI())
 	}
-	return adapters.New("shell", summary, (*block).spec, bind).WithConnections(false, "shell").
-		WithMock(mockKind())
+	a := adapters.New("shell", summary, (*block).spec, bind).WithConnections(false, "shell").WithMock(mockKind())
+	a.Kind.Snippets = snippets
+	a.Kind.Misplaced = map[string]string{
+		"sandbox": ` A sandbox confines programs: it belongs in a shell block, or in a connection "shell".`,
+	}
+	return a
 }
 
 // Connectors returns the connector of connection "shell".

@@ -30,7 +30,9 @@ type block struct {
 func (b *block) spec() hcl.Spec {
 	statement := hcl.ExactlyOneOf("the statement",
 		hcl.Attr(&b.Query, "query",
-			"A statement that reads. It runs in a read-only transaction: the database refuses every write."),
+			"A statement that reads. It runs in a read-only transaction: the database refuses every write.").
+			Hint(" Write the value in the statement, as in ${input.x}: it is bound as a parameter.", "params", "args",
+				"parameters"),
 		hcl.WithOutput(earlierResults, hcl.Attr(&b.Exec, "exec",
 			"A statement that writes, or a list of statements that run in one transaction. A later one reads the "+
 				"results of those before it: output.results[0].row.id of RETURNING id, affected, and last_id of an "+

@@ -117,7 +117,8 @@ func (c *sqliteConnection) spec() hcl.Spec {
 	c.BusyTimeout, c.MaxReaders = 5*time.Second, max(4, runtime.NumCPU())
 	return hcl.Spec{
 		hcl.Attr(&c.File, "file", "The database file. A relative path starts at the configuration directory. "+
-			`With mode = "rw" a missing file is created, but not a missing directory.`).Require(),
+			`With mode = "rw" a missing file is created, but not a missing directory.`).Require().
+			Hint(` The database of a connection is file = "name.db".`, "path", "database", "db", "dsn"),
 		c.attr(),
 		hcl.Attr(&c.Init, "init", "Statements that run when the database is first opened for writing, "+
 			`such as file("schema.sql"). They must be idempotent, because they run again after every restart.`),

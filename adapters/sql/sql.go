@@ -22,8 +22,11 @@ const blockDoc = "Runs SQL on the database that the label names. Values in a sta
 
 // Adapter returns the sql block of tools and steps.
 func Adapter() adapters.Adapter {
-	return adapters.New("sql", blockDoc, (*block).spec, bind).WithConnections(true, "sqlite", "postgres", "mysql").
+	a := adapters.New("sql", blockDoc, (*block).spec, bind).WithConnections(true, "sqlite", "postgres", "mysql").
 		WithMock(mockKind())
+	a.Kind.Snippets = snippets
+	a.Kind.Aliases = []string{"sqlite", "postgres", "postgresql", "mysql", "mariadb"}
+	return a
 }
 
 // dialects are the dialects of the connections by their kind.

@@ -92,7 +92,7 @@ var layers = []struct {
 	{of: "cmd/hatchel/sarif", may: []string{"hcl/diag"}},
 	{of: "cmd/hatchel/github", may: []string{"hcl/diag"}},
 	// it compiles configurations and calls their tools, as the server does
-	{of: "cmd/hatchel/tester", may: []string{"adapters", "cmd/hatchel/console", "cmd/hatchel/exit", "cmd/hatchel/github", "cmd/hatchel/importer", "hcl", "hcl/*", "runtime", "runtime/access", "runtime/approval", "runtime/call", "runtime/failure", "runtime/files", "runtime/mcp", "runtime/result", "runtime/toolstest"}, tests: []string{"adapters/all"}},
+	{of: "cmd/hatchel/tester", may: []string{"adapters", "cmd/hatchel/console", "cmd/hatchel/exit", "cmd/hatchel/github", "cmd/hatchel/importer", "hcl", "hcl/*", "runtime", "runtime/access", "runtime/approval", "runtime/call", "runtime/failure", "runtime/files", "runtime/mcp", "runtime/result", "runtime/toolstest"}, tests: []string{"adapters/all", "adapters/toytest", "cmd/hatchel/reference"}},
 	// it reads the directories that an editor has open, and opens nothing else
 	{of: "cmd/hatchel/lsp", may: []string{"cmd/hatchel/catalog", "hcl", "hcl/*", "runtime/source"}, tests: []string{"adapters/all"}, banned: []string{"net", "net/http", "os/exec", "database/sql"}},
 	// it rewrites every fixture and example, and judges by plans whether the reviewer of a change would see it

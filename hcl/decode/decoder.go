@@ -21,10 +21,11 @@ type Env struct {
 	hclexpr.CompileEnv
 	Now       func() time.Time
 	NamedType func(name string, r hclv2.Range) (*schema.Type, hclv2.Diagnostics)
-	UploadURL *string  // the upload URL; the target of the pointer is set during the load
-	Webhooks  []string // that are declared
-	Partial   bool     // a file could not be read, so missing declarations are not reported
-	Editor    *Probe   // is told about one place; nil for none
+	UploadURL *string           // the upload URL; the target of the pointer is set during the load
+	Webhooks  []string          // that are declared
+	Partial   bool              // a file could not be read, so missing declarations are not reported
+	Editor    *Probe            // is told about one place; nil for none
+	Misplaced map[string]string // what is said of blocks of backends in another place, by their names
 }
 
 // Decoder decodes the bodies of one file into configurations.

@@ -17,11 +17,6 @@ type hint struct {
 // argumentHints are tried in order.
 var argumentHints = []hint{
 	{"required optional", "type default", " An input is required unless its type is optional(…)."},
-	{"url address endpoint", "base_url", ` The address of a connection is base_url = "https://…".`},
-	{"path database db dsn", "file mode", ` The database of a connection is file = "name.db".`},
-	{"method url path", "get post", ` The method is the argument and its value the path: get = "/path".`},
-	{"params args parameters", "query exec",
-		" Write the value in the statement, as in ${input.x}: it is bound as a parameter."},
 	{"value default", "env file optional",
 		` A secret is not written in the configuration: env = "NAME" names its environment variable.`},
 	{"type", "is", " The type is set by is = object({ … })."},
@@ -38,8 +33,6 @@ var argumentHints = []hint{
 
 // nestedBlockHints apply to nested blocks and are tried before blockHints.
 var nestedBlockHints = []hint{
-	{"sqlite postgres postgresql mysql mariadb", "sql",
-		` The block is named sql, and its label is the connection: sql "name" { … }.`},
 	{"elicit sample roots", "ask", ` A question belongs in an ask, and an ask in a step: ask "name" { @ … }.`},
 	{"before", "timeout notify",
 		" A before block reads the inputs of one tool: it belongs in an approval of the tool."},
@@ -59,7 +52,6 @@ var blockHints = []hint{
 	{"limit", "", " Calls are limited: put limit in a tool, or in server for all tools together. " +
 		"How many use a connection at once is its concurrency."},
 	{"breaker", "", ` A breaker belongs in a connection: connection "http" "name" { breaker { … } }.`},
-	{"sandbox", "", ` A sandbox confines programs: it belongs in a shell block, or in a connection "shell".`},
 	{"provider", "", ` In place of a provider, declare a connection: connection "http" "name" { … }.`},
 	{"data", "", ` In place of a data source, write a tool, a resource, or a step: tool "name" { http { get ` +
 		`= "…" } }.`},
@@ -87,12 +79,26 @@ func findHint(hints []hint, name string, among []string, otherwise diag.Suggesti
 	return otherwise
 }
 
+// fieldHint returns the hint of the first field that authors write a name in place of, or otherwise.
+func fieldHint(parts []Spec, name string, otherwise diag.Suggestion) diag.Suggestion {
+	for f := range fields(parts) {
+		if slices.Contains(f.instead, name) {
+			return otherwise.Says(f.hint)
+		}
+	}
+	return otherwise
+}
+
 // blockHint returns the hint for a misplaced block, or otherwise.
-func blockHint(block string, among []string, otherwise diag.Suggestion) diag.Suggestion {
-	return findHint(nestedBlockHints, block, among, TopLevelHint(block, otherwise))
+func (d *Decoder) blockHint(block string, parts []Spec, among []string, otherwise diag.Suggestion) diag.Suggestion {
+	hint := d.Env.TopLevelHint(block, otherwise)
+	return fieldHint(parts, block, findHint(nestedBlockHints, block, among, hint))
 }
 
 // TopLevelHint returns the hint for an unknown top-level block, or otherwise.
-func TopLevelHint(block string, otherwise diag.Suggestion) diag.Suggestion {
+func (e *Env) TopLevelHint(block string, otherwise diag.Suggestion) diag.Suggestion {
+	if text, ok := e.Misplaced[block]; ok {
+		return otherwise.Says(text)
+	}
 	return findHint(blockHints, block, nil, otherwise)
 }

@@ -31,8 +31,8 @@ func (d *Decoder) CheckNames(block *hclsyntax.Block, parts ...Spec) {
 			all, attrs, _ := fieldNames(parts)
 			d.noteTypo(name, all)
 			d.Errorf(a.NameRange, "Unknown argument", "There is no argument %q here.%s", name,
-				findHint(argumentHints, name, all, diag.SuggestOr(name, all,
-					argumentHint(name, parts, diag.ListAre(attrs)))))
+				fieldHint(parts, name, findHint(argumentHints, name, all, diag.SuggestOr(name, all,
+					argumentHint(name, parts, diag.ListAre(attrs))))))
 		}
 	}
 	for _, nested := range b.Blocks {
@@ -46,7 +46,7 @@ func (d *Decoder) CheckNames(block *hclsyntax.Block, parts ...Spec) {
 			all, _, blocks := fieldNames(parts)
 			d.noteTypo(nested.Type, all)
 			d.Errorf(nested.TypeRange, "Unknown block", "There is no block %q here.%s", nested.Type,
-				blockHint(nested.Type, all, diag.SuggestOr(nested.Type, all, diag.ListAre(blocks))))
+				d.blockHint(nested.Type, parts, all, diag.SuggestOr(nested.Type, all, diag.ListAre(blocks))))
 		}
 	}
 }

@@ -41,6 +41,8 @@ type Field struct {
 	omitsAbsent bool   // of an Expr, see OmitAbsent
 	collection  bool   // of an Expr, see CompileCollection
 	formerly    string // the former name of the argument
+	instead     []string
+	hint        string // about a name that authors write instead
 	last        bool   // it is decoded after the other fields
 	group       *group
 	Target      any // the pointer decoded into
@@ -336,6 +338,12 @@ func constantDoc(v cty.Value) string {
 // RenamedFrom declares a former name of the argument. The diagnostic for that name gives the
 // current one.
 func (f Field) RenamedFrom(name string) Field { f.formerly = name; return f }
+
+// Hint declares names that authors write instead of the name of the field, and what is said of them.
+func (f Field) Hint(text string, instead ...string) Field {
+	f.hint, f.instead = text, instead
+	return f
+}
 
 // ExactlyOneOf declares that exactly one of the arguments must be set; what describes the choice in
 // a message.

@@ -15,7 +15,7 @@ func (c *completion) addTopLevel() {
 	for _, name := range c.TopLevel() {
 		key, form := name, name+" {\n  $0\n}"
 		if name == "connection" {
-			key, form = "", "connection \"${1:http}\" \"${2:name}\" {\n  $0\n}"
+			key, form = "", fmt.Sprintf("connection \"${1:%s}\" \"${2:name}\" {\n  $0\n}", c.kinds.Connections[0].Name)
 		}
 		item := Item{Label: name, Kind: ItemBlock, Insert: form, Snippet: true}
 		if k := c.Kind(key); k != nil {
@@ -34,12 +34,11 @@ func (c *completion) addTopLevel() {
 	if after != "" {
 		return
 	}
-	for _, s := range wholeTools {
-		text := s.text
-		if s.kinds != nil {
-			text = strings.ReplaceAll(text, "CONNECTION", c.connectionChoice(s.kinds))
+	for _, backend := range c.kinds.Backends {
+		for _, s := range backend.Snippets {
+			text := strings.ReplaceAll(s.Text, "CONNECTION", c.connectionChoice(backend.Connections))
+			c.add(Item{Label: s.Label, Kind: ItemSnippet, Detail: s.Doc, Insert: text, Snippet: true})
 		}
-		c.add(Item{Label: s.label, Kind: ItemSnippet, Detail: s.doc, Insert: text, Snippet: true})
 	}
 }
 
@@ -60,54 +59,4 @@ func (c *completion) connectionChoice(kinds []string) string {
 		return fmt.Sprintf("${3:%s}", names[0])
 	}
 	return "${3|" + strings.Join(names, ",") + "|}"
-}
-
-// wholeTools are tools to begin with.
-var wholeTools = []struct {
-	label, doc string
-	kinds      []string // of the connection in place of CONNECTION
-	text       string
-}{
-	{"tool over HTTP", "a tool that sends a request", []string{"http"}, `tool "${1:name}" {
-  description = "${2:What the tool does and when to use it.}"
-
-  input "${4:id}" { type = string("${5:What it is}") }
-
-  http "CONNECTION" {
-    get = "/${6:path}/\${input.${4:id}}"
-  }
-
-  result = "output.body$0"
-}`},
-	{"tool over SQL", "a tool that queries a database", []string{"postgres", "mysql", "sqlite"}, `tool "${1:name}" {
-  description = "${2:What the tool does and when to use it.}"
-
-  input "${4:id}" { type = string("${5:What it is}") }
-
-  sql "CONNECTION" {
-    query = <<-SQL
-      SELECT ${6:*} FROM ${7:table} WHERE ${4:id} = \${input.${4:id}}
-    SQL
-  }$0
-}`},
-	{"tool that runs a program", "a tool that runs a program without a shell", nil, `tool "${1:name}" {
-  description = "${2:What the tool does and when to use it.}"
-
-  input "${3:text}" { type = string("${4:What it is}") }
-
-  shell {
-    command = ["${5:program}", "\${input.${3:text}}"]
-  }$0
-}`},
-	{"tool with steps", "a tool of several steps", []string{"http"}, `tool "${1:name}" {
-  description = "${2:What the tool does and when to use it.}"
-
-  step "${4:first}" {
-    http "CONNECTION" {
-      get = "/${5:path}"
-    }
-  }
-
-  result = "step.${4:first}.body$0"
-}`},
 }

@@ -18,9 +18,12 @@ func Reference(kinds hcl.Kinds) []hcl.BlockReference {
 		if backend.Mock == nil {
 			continue
 		}
-		label := ` ["connection"]`
-		if backend.ConnectionRequired {
+		label := ""
+		switch {
+		case backend.ConnectionRequired:
 			label = ` "connection"`
+		case backend.Connections != nil:
+			label = ` ["connection"]`
 		}
 		refs = append(refs, hcl.BlockReference{Name: `mock "` + backend.Name + `"` + label, Key: "mock " + backend.Name,
 			Doc: backend.Mock.Doc, Spec: newMock(backend.Name, backend.Mock).spec()})
