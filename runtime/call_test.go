@@ -633,7 +633,7 @@ func newTextCall(t testing.TB) func() {
 // A call of a text allocates so much that a larger field of the frame, or a copy of it, is noticed.
 func TestACallOfATextAllocatesLittle(t *testing.T) {
 	call := newTextCall(t)
-	const maxBytes, maxAllocs = 1864, 11
+	const maxBytes, maxAllocs = 472, 9
 	fewest := uint64(1) << 62
 	for range 100 {
 		var before, after goruntime.MemStats

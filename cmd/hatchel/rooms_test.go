@@ -46,3 +46,18 @@ func TestClientsAreAskedByNamedInterfaces(t *testing.T) {
 		t.Errorf("an unnamed interface of a client: %s", line)
 	}
 }
+
+// TestNoStageHoldsTheEngineOfACall keeps the engine of a call out of fields, parameters and results of its stages: it
+// has methods, and is made where a call begins.
+func TestNoStageHoldsTheEngineOfACall(t *testing.T) {
+	for _, line := range linesMatching(t, "runtime/call", `\*engine\b`) {
+		file, code, _ := strings.Cut(line, ": ")
+		isMethod := strings.HasPrefix(code, "func (c *engine) ")
+		code = strings.TrimPrefix(code, "func (c *engine) ")
+		begins := file == "runtime/call/engine.go" && (strings.HasPrefix(code, "func (o *Operation) newCall") ||
+			strings.HasPrefix(code, "func (o *Operation) newRequestCall") || strings.Contains(code, "engines.Get()"))
+		if !begins && (!isMethod || strings.Contains(code, "*engine")) {
+			t.Errorf("the engine is known outside of its methods: %s", line)
+		}
+	}
+}

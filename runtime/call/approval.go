@@ -8,170 +8,155 @@ import (
 	"strings"
 	"time"
 
+	"hatchel/adapters"
 	"hatchel/runtime/approval"
 	"hatchel/runtime/audit"
 	"hatchel/runtime/elicit"
 	"hatchel/runtime/failure"
-	"hatchel/runtime/idempotency"
 	"hatchel/runtime/limit"
+	"hatchel/runtime/mcp"
 	"hatchel/runtime/metrics"
 	"hatchel/runtime/state"
 )
 
-var (
-	// errApprovalUsed ends an attempt whose approval another call has consumed in the meantime.
-	errApprovalUsed = errors.New("the approval was used by another call")
-	// errSameKeyStarted ends the wait for an approval of a call whose key another call has taken.
-	errSameKeyStarted = errors.New("a call with the same key has started")
-)
+// errSameKeyStarted ends the wait for an approval of a call whose key another call has taken.
+var errSameKeyStarted = errors.New("a call with the same key has started")
 
-// awaitApprovals waits until all required approvals are given. The user of the client is asked
-// first, so that no operator is asked for something that the user does not want.
-func (p *Program) awaitApprovals(c *call) error {
-	a := c.approval
-	if a.isComplete() {
+// approvals is the stage in which people approve a call. Its state is nil for a call that needs no approval.
+type approvals struct {
+	*approvalState
+	program     *Program
+	call        *adapters.Call
+	clock       *clock
+	caller      *mcp.Caller // nil in a step of another call
+	elicitation *elicit.Exchange
+	waiting     *waiting
+	view        approvalView
+
+	mayBecomeTask bool // the call becomes a task when it has to wait for an operator
+	noWait        bool // the caller is answered when the call has to wait for an operator
+	// sameKeyStarted reports whether another call with the same key has started; nil without a key.
+	sameKeyStarted func() (bool, error)
+}
+
+// fingerprint identifies what is approved.
+func (s *approvals) fingerprint() (string, error) {
+	return s.program.approvalFingerprint(s.call, s.caller)
+}
+
+// await waits until all required approvals are given. The user of the client is asked first, so that no operator is
+// asked for something that the user does not want.
+func (s *approvals) await() error {
+	if s.isComplete() {
 		return nil
 	}
-	c.access.refusedBy = metrics.RefusedByApproval // unless it is given
-	defer func() {
-		if a.given != nil || a.Stage == approvalComplete {
-			c.access.refusedBy = ""
-		}
-	}()
-	if decide := approverFrom(c.frame.Context); decide != nil {
-		return p.askApprover(c, decide)
+	if decide := approverFrom(s.call.Frame.Context); decide != nil {
+		return s.askApprover(decide)
 	}
-	if len(a.userRules) > 0 && (a.Stage == approvalOpen || a.Stage == approvalAsked) {
-		if err := p.askUser(c); err != nil {
+	if len(s.userRules) > 0 && (s.Stage == approvalOpen || s.Stage == approvalAsked) {
+		if err := s.askUser(); err != nil {
 			return err
 		}
-		a.Stage = approvalConfirmed
+		s.Stage = approvalConfirmed
 	}
-	if len(a.operatorRules) == 0 {
-		a.Stage = approvalComplete
+	if len(s.operatorRules) == 0 {
+		s.Stage = approvalComplete
 		return nil
 	}
-	for a.given == nil { // another call may consume the approval before this one
-		if err := p.awaitOperator(c); err != nil {
+	for s.given == nil { // another call may consume the approval before this one
+		if err := s.awaitOperator(); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// consumeApproval begins the work that is approved, and consumes the approval of an operator. It
-// fails with errApprovalUsed, and gives back limits and key, when another call has consumed it.
-func (p *Program) consumeApproval(c *call) error {
-	a := c.approval
-	if a == nil {
-		return nil
+// refusedBy returns what refuses the call for now, for metrics; empty when everybody has approved.
+func (s *approvals) refusedBy() string {
+	if s.isComplete() {
+		return ""
 	}
-	if a.Stage != approvalComplete {
-		consumed, err := p.consumeGiven(c)
-		if err != nil {
-			return err
-		}
-		if !consumed {
-			c.releaseLimits()
-			if err := c.releaseKey(); err != nil {
-				return err
-			}
-			return errApprovalUsed
-		}
-		a.Stage = approvalComplete
-	}
-	if len(p.Steps) == 0 {
-		c.timing.compute.until = time.Now().Add(p.Decl.Timeout)
-		c.frame.Context = &c.timing.compute
-	}
-	return p.bindTask(c)
+	return metrics.RefusedByApproval
 }
 
-// consumeGiven consumes the approval of an operator. It reports false when another call has
-// consumed it.
-func (p *Program) consumeGiven(c *call) (bool, error) {
-	given := c.approval.given
+// consume consumes the approval of an operator, if one has approved. It reports false when another call has consumed
+// it.
+func (s *approvals) consume() (bool, error) {
+	if s.Stage == approvalComplete {
+		return true, nil
+	}
+	given := s.given
 	if given == nil {
 		return false, nil
 	}
-	c.approval.given = nil
-	if !p.stillValid(c) {
-		return false, p.supersededError()
+	s.given = nil
+	if !s.isValid() {
+		return false, s.program.supersededError()
 	}
-	consumed, err := p.Env.State.Approvals().Use(c.frame.Context, given)
+	consumed, err := s.program.Env.State.Approvals().Use(s.call.Frame.Context, given)
 	if err != nil {
-		return false, c.contextCause(err)
+		return false, s.clock.cause(err)
 	}
 	if consumed {
-		c.approval.consumed = given
+		s.consumed, s.Stage = given, approvalComplete
 	}
 	return consumed, nil
 }
 
-// bindTask lets calls with the same key find the task that does the work.
-func (p *Program) bindTask(c *call) error {
-	if c.approval.task == "" || !c.reuse.claim.Held() {
-		return nil
-	}
-	c.reuse.claim.Record.Task = c.approval.task
-	return c.reuse.claim.Finish(c.frame.Context, idempotency.Task)
-}
-
-// restoreApproval lets the same call made again use the approval that this one has consumed and
-// done nothing with.
-func (p *Program) restoreApproval(c *call) {
-	a := c.approval
+// restore lets the same call made again use the approval that this one has consumed and done nothing with.
+func (a *approvalState) restore(ctx context.Context, env *Environment) {
 	if a == nil || a.consumed == nil {
 		return
 	}
-	ctx := context.WithoutCancel(c.frame.Context)
-	if _, err := p.Env.State.Approvals().Return(ctx, a.Fingerprint, a.consumed); err != nil {
+	ctx = context.WithoutCancel(ctx)
+	if _, err := env.State.Approvals().Return(ctx, a.Fingerprint, a.consumed); err != nil {
 		const text = "approval consumed by a call that did nothing"
-		p.Env.LogFailure(ctx, slog.LevelWarn, text, err, "approval", a.consumed.ID)
+		env.LogFailure(ctx, slog.LevelWarn, text, err, "approval", a.consumed.ID)
 	}
 	a.consumed = nil
 }
 
 // awaitOperator waits for an operator. Given is still nil afterwards when the call has to ask
 // again.
-func (p *Program) awaitOperator(c *call) error {
-	a, isNew, err := p.openApproval(c)
+func (s *approvals) awaitOperator() error {
+	p := s.program
+	a, isNew, err := s.open()
 	if err != nil {
 		return err
 	}
-	if err := p.checkSameKey(c, a, isNew); err != nil {
+	if err := s.checkSameKey(a, isNew); err != nil {
 		return err
 	}
 	if a.Status == approval.Pending {
-		p.enqueueApprovalEvents(c, a)
+		p.enqueueApprovalEvents(s.call.Frame.Context, a, s.operatorRules)
 		if isNew {
-			p.publishRequest(c, a)
+			p.publishRequest(s.call.Frame.Context, a, s.call.Owner)
 		}
-		if c.progress.mayBecomeTask {
-			c.approval.Stage, c.approval.given = approvalWaiting, nil
-			c.approval.maxWait = time.Until(a.Deadline)
+		if s.mayBecomeTask {
+			s.Stage, s.given = approvalWaiting, nil
+			s.maxWait = time.Until(a.Deadline)
 			return errBecomesTask
 		}
-		if c.progress.noWait {
-			c.approval.Record = auditApproval(a)
+		if s.noWait {
+			s.Record = auditApproval(a)
 			return &elicit.PausedError{Approval: a.ID}
 		}
-		if a, err = p.waitForDecision(c, a); err != nil {
+		if a, err = s.waitForDecision(a); err != nil {
 			return err
 		}
 	}
-	c.approval.Record = auditApproval(a)
+	s.Record = auditApproval(a)
 	switch a.Status {
 	case approval.Approved:
-		c.approval.given = a
+		s.given = a
 		return nil
 	case approval.Used:
-		if c.approval.sameKeyStarted != nil {
+		if s.sameKeyStarted != nil {
 			return errSameKeyStarted
 		}
 		return nil // by another call, so this one asks again
 	case approval.Void:
-		if p.stillValid(c) {
+		if s.isValid() {
 			return nil // for another process, so this one asks again
 		}
 		return p.supersededError()
@@ -191,20 +176,20 @@ func rejectionError(reason string) error {
 	return failure.NotDone{Message: "This call needed an approval, and it was rejected: " + reason + "\n"}
 }
 
-// openApproval returns the approval that a call like this waits for or was given, or else a new
+// open returns the approval that a call like this waits for or was given, or else a new
 // one.
-func (p *Program) openApproval(c *call) (a *approval.Approval, isNew bool, err error) {
-	fingerprint, err := p.approvalFingerprint(c)
+func (s *approvals) open() (a *approval.Approval, isNew bool, err error) {
+	fingerprint, err := s.fingerprint()
 	if err != nil {
-		return nil, false, c.evalError(err)
+		return nil, false, s.clock.evalError(err)
 	}
-	r, err := p.approvalRequest(c, c.approval.operatorRules)
+	r, err := s.view.request(s.operatorRules)
 	if err != nil {
 		return nil, false, err
 	}
-	c.approval.Fingerprint = fingerprint
-	r.Observe = p.observer(c, c.approval.operatorRules)
-	a, isNew, err = p.Env.State.Approvals().Open(c.frame.Context, fingerprint, *r)
+	s.Fingerprint = fingerprint
+	r.Observe = s.view.observer(s.operatorRules)
+	a, isNew, err = s.program.Env.State.Approvals().Open(s.call.Frame.Context, fingerprint, *r)
 	switch {
 	case errors.Is(err, approval.ErrTooManyOfCaller):
 		const text = "This call needs an approval, and %d calls of the same caller wait for one already, which is " +
@@ -220,7 +205,7 @@ func (p *Program) openApproval(c *call) (a *approval.Approval, isNew bool, err e
 		const text = "the call needs an approval, and the state store has no room for another one."
 		return nil, false, failure.NotDone{Message: text, Advice: "try again later", Cause: err}
 	case err != nil:
-		return nil, false, c.contextCause(failure.StateError(err))
+		return nil, false, s.clock.cause(failure.StateError(err))
 	}
 	a.Observe = r.Observe
 	return a, isNew, nil
@@ -229,11 +214,11 @@ func (p *Program) openApproval(c *call) (a *approval.Approval, isNew bool, err e
 // checkSameKey fails with errSameKeyStarted when another call with the same key has started. That
 // call may have consumed the approval, so that this one has opened a new one for nothing, which it
 // rejects.
-func (p *Program) checkSameKey(c *call, a *approval.Approval, isNew bool) error {
-	if c.approval.sameKeyStarted == nil {
+func (s *approvals) checkSameKey(a *approval.Approval, isNew bool) error {
+	if s.sameKeyStarted == nil {
 		return nil
 	}
-	started, err := c.approval.sameKeyStarted()
+	started, err := s.sameKeyStarted()
 	switch {
 	case err != nil || !started:
 		return err
@@ -242,28 +227,26 @@ func (p *Program) checkSameKey(c *call, a *approval.Approval, isNew bool) error 
 	}
 	const reason = "the call was made already, with the same idempotency key"
 	decision := approval.Decision{By: approval.Server, At: time.Now(), Reason: reason}
-	_, err = p.Env.State.Approvals().Decide(c.frame.Context, a.ID, false, decision)
+	_, err = s.program.Env.State.Approvals().Decide(s.call.Frame.Context, a.ID, false, decision)
 	if err == nil || errors.As(err, new(*approval.DecidedError)) {
 		return errSameKeyStarted
 	}
 	return err
 }
 
-// recordApproved stores in the approval of an operator what the call came to that has used it. Interim is the outcome
-// of a call that continues later; empty for one that has ended.
-func (c *call) recordApproved(ctx context.Context, failed *failure.Failure, interim string) {
-	a := c.approval
-	if a == nil || a.Record == nil || a.Record.ID == "" || a.Stage != approvalComplete || interim != "" {
+// recordCall stores in the approval of an operator what the call came to that has used it.
+func (a *approvalState) recordCall(ctx context.Context, e *ending) {
+	if a == nil || a.Record == nil || a.Record.ID == "" || a.Stage != approvalComplete || e.interim != "" {
 		return
 	}
-	call := approval.Call{Outcome: c.outcome(ctx, failed, ""), At: time.Now().UTC().Truncate(time.Millisecond)}
-	if failed != nil {
-		call.Message = cutMessage(c.hideInputs(failed.Message))
-	} else if f := c.result.Failures; f.Failed > 0 {
+	call := approval.Call{Outcome: e.outcome, At: time.Now().UTC().Truncate(time.Millisecond)}
+	if e.failed != nil {
+		call.Message = cutMessage(e.arguments.hide(e.failed.Message))
+	} else if f := e.result.Failures; f.Failed > 0 {
 		call.Failed, call.Of, call.FailedStep = f.Failed, f.Of, f.Step
-		call.FailedKey, call.Message = cutMessage(c.hideInputs(f.Key)), cutMessage(c.hideInputs(f.Error))
+		call.FailedKey, call.Message = cutMessage(e.arguments.hide(f.Key)), cutMessage(e.arguments.hide(f.Error))
 	}
-	ctx, env := context.WithoutCancel(ctx), c.operation.Env
+	ctx, env := context.WithoutCancel(ctx), e.operation.Env
 	if err := env.State.Approvals().RecordCall(ctx, a.Record.ID, call); err != nil {
 		env.LogFailure(ctx, slog.LevelWarn, "outcome of approved call not stored", err, "approval", a.Record.ID)
 	}

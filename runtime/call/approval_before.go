@@ -31,7 +31,7 @@ const maxObserved = 32 << 10
 
 // observer returns what runs the before blocks of rules for the call; nil if there are none. It is called by the
 // goroutine of the call.
-func (p *Program) observer(c *call, rules []*ApprovalRule) func() []approval.Observation {
+func (v *approvalView) observer(rules []*ApprovalRule) func() []approval.Observation {
 	var blocks []*hcl.Before
 	for _, r := range rules {
 		blocks = append(blocks, r.decl.Before...)
@@ -40,11 +40,11 @@ func (p *Program) observer(c *call, rules []*ApprovalRule) func() []approval.Obs
 		return nil
 	}
 	return func() (seen []approval.Observation) {
-		ctx, cancel := context.WithTimeout(c.frame.Context, blocks[0].Timeout)
+		ctx, cancel := context.WithTimeout(v.call.Frame.Context, blocks[0].Timeout)
 		defer cancel()
 		left := maxObserved
 		for _, decl := range blocks {
-			o := p.observe(ctx, c, decl, left)
+			o := v.observe(ctx, decl, left)
 			left = max(left-len(o.Result), 0)
 			seen = append(seen, o)
 		}
@@ -53,11 +53,11 @@ func (p *Program) observer(c *call, rules []*ApprovalRule) func() []approval.Obs
 }
 
 // observe runs one before block. A failure is what the approver is shown.
-func (p *Program) observe(ctx context.Context, c *call, decl *hcl.Before, maxBytes int) approval.Observation {
+func (v *approvalView) observe(ctx context.Context, decl *hcl.Before, maxBytes int) approval.Observation {
 	o := approval.Observation{Name: decl.Label, At: time.Now().UTC()}
 	var text []byte
 	err := failure.Try(func() (err error) {
-		text, err = p.readBefore(ctx, c, decl)
+		text, err = v.readBefore(ctx, decl)
 		return err
 	})
 	switch {
@@ -73,25 +73,25 @@ func (p *Program) observe(ctx context.Context, c *call, decl *hcl.Before, maxByt
 		o.Error = fmt.Sprintf("it was not read within %s", failure.FormatDuration(decl.Timeout))
 	default:
 		failed := failure.Of(err)
-		p.Env.LogFailure(c.frame.Context, slog.LevelWarn, "state before a call not read", err, "tool", p.Decl.Name,
-			"before", decl.Label)
+		v.program.Env.LogFailure(v.call.Frame.Context, slog.LevelWarn, "state before a call not read", err,
+			"tool", v.program.Decl.Name, "before", decl.Label)
 		if failed.Internal {
 			failed.Message = failure.InternalMessage("before block")
 		}
-		o.Error = approval.EscapeText(c.hideInputs(p.Env.relativePaths(failed.Message)))
+		o.Error = approval.EscapeText(v.arguments.hide(v.program.Env.relativePaths(failed.Message)))
 	}
 	return o
 }
 
 // readBefore runs a before block and returns its default result as JSON, without secrets and sensitive inputs.
-func (p *Program) readBefore(ctx context.Context, c *call, decl *hcl.Before) ([]byte, error) {
-	o := p.before[decl]
+func (v *approvalView) readBefore(ctx context.Context, decl *hcl.Before) ([]byte, error) {
+	o := v.program.before[decl]
 	if o.Missing != "" {
 		return nil, failure.Refusal(fmt.Sprintf(unavailable, "block", decl.Label, o.Missing))
 	}
 	action := adapters.Call{
-		Frame: c.frame.Fork(ctx), Timeout: decl.Timeout, Client: adapters.NopClient{}, Owner: c.action.Owner,
-		Token: c.action.Token, Traceparent: c.action.Traceparent, Tracestate: c.action.Tracestate, Span: c.action.Span,
+		Frame: v.call.Frame.Fork(ctx), Timeout: decl.Timeout, Client: adapters.NopClient{}, Owner: v.call.Owner,
+		Token: v.call.Token, Traceparent: v.call.Traceparent, Tracestate: v.call.Tracestate, Span: v.call.Span,
 	}
 	out, _, err := o.Steps[0].runOnce(&action)
 	if err != nil {
@@ -105,7 +105,7 @@ func (p *Program) readBefore(ctx context.Context, c *call, decl *hcl.Before) ([]
 	if err != nil {
 		return nil, err
 	}
-	hidden := c.hideSentInputs(string(p.Env.Scrubber.JSON(text)))
+	hidden := v.arguments.hideSent(string(v.program.Env.Scrubber.JSON(text)))
 	if !json.Valid([]byte(hidden)) { // a number was sensitive
 		return value.AppendString(nil, hidden), nil
 	}

@@ -1,87 +1,17 @@
 package call
 
 import (
-	"encoding/json"
 	"maps"
-	"strconv"
 	"time"
 
+	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/runtime/approval"
 	"hatchel/runtime/audit"
 	"hatchel/runtime/digest"
 	"hatchel/runtime/elicit"
-	"hatchel/runtime/policy"
+	"hatchel/runtime/mcp"
 )
-
-// ApprovalRule is one approval block of a tool, or the approve rule of a policy.
-type ApprovalRule struct {
-	Name string         // as decisions name it: tool.refund.approval, policy.large.approve
-	when *hcl.Condition // nil for every call
-	decl *hcl.Approval
-}
-
-// Program returns the condition as it is written.
-func (r *ApprovalRule) Program() string {
-	if r.when == nil {
-		return "true"
-	}
-	return r.when.Source()
-}
-
-// Range returns where the rule is written.
-func (r *ApprovalRule) Range() hcl.Range {
-	if r.when == nil {
-		return r.decl.Range
-	}
-	return r.when.Range
-}
-
-// DeclRange returns where the approval is declared.
-func (r *ApprovalRule) DeclRange() hcl.Range { return r.decl.Range }
-
-// AddApprovals adds the approvals that calls of the tool may need: its own, then those of policies.
-// The rules of the program must be set.
-func (p *Program) AddApprovals(policies []*hcl.Policy) {
-	for i, decl := range p.tool.Approvals {
-		name := "tool." + p.Decl.Name + ".approval"
-		if i > 0 {
-			name += "." + strconv.Itoa(i+1)
-		}
-		p.Approvals = append(p.Approvals, &ApprovalRule{name, decl.When, decl})
-	}
-	parts := []string{p.Decl.Digest, p.Rules.Digest()}
-	var digests []string
-	for _, pol := range policies {
-		if pol.Approve == nil {
-			continue
-		}
-		digests = append(digests, pol.Digest)
-		if pol.AppliesToTool(p.Decl.Name) {
-			rule := &ApprovalRule{"policy." + pol.Name + ".approve", pol.Approve, pol.Approval}
-			p.Approvals = append(p.Approvals, rule)
-		}
-	}
-	if len(p.Approvals) == 0 {
-		return
-	}
-	p.toolRoot = policy.ToolRoot(p.tool)
-	for _, r := range p.Approvals {
-		p.AsksClient = p.AsksClient || r.decl.ByCaller
-		if r.when != nil {
-			parts = append(parts, r.Name, r.when.Digest())
-		}
-	}
-	p.approvalDigest = digest.Of(append(parts, digests...)...).String()
-}
-
-func ruleNames(rules []*ApprovalRule) []string {
-	names := make([]string, len(rules))
-	for i, r := range rules {
-		names[i] = r.Name
-	}
-	return names
-}
 
 // approvalState is which approvals a call needs, and how far these are. It belongs to the goroutine
 // of the call.
@@ -92,9 +22,8 @@ type approvalState struct {
 	given         *approval.Approval
 	consumed      *approval.Approval // was given, and consumed by this call
 
-	maxWait        time.Duration        // how long a task may wait for an operator
-	task           string               // the task that the call has become while it waits
-	sameKeyStarted func() (bool, error) // whether another call with the same key has started; nil without a key
+	maxWait time.Duration // how long a task may wait for an operator
+	task    string        // the task that the call has become while it waits
 }
 
 // frozenApproval is the part of an approvalState that is stored with a frozen call, as JSON.
@@ -113,40 +42,27 @@ const (
 	approvalComplete  = "complete"
 )
 
-// findRequiredApprovals finds out which approvals a call needs, unless they are complete.
-func (p *Program) findRequiredApprovals(c *call) error {
-	if len(p.Approvals) == 0 || c.approval != nil && c.approval.Stage == approvalComplete {
-		return nil
-	}
-	a := c.approval
-	if a == nil {
-		a = new(approvalState)
-	}
-	c.frame.Tool = p.toolRoot
+// requiredApprovals returns the rules that require an approval of a call: by the user of the client, and by an
+// operator. After an error of a condition, rule is its name.
+func (p *Program) requiredApprovals(f *hcl.Frame) (user, operator []*ApprovalRule, rule string, err error) {
+	f.Tool = p.toolRoot
 	for _, r := range p.Approvals {
 		if r.when != nil {
-			required, err := r.when.Eval(c.frame, nil)
+			required, err := r.when.Eval(f, nil)
 			if err != nil {
-				c.access.decision = policy.Decision{Verdict: policy.Denied, Rule: r.Name, Cause: err}
-				return c.denialError()
+				return nil, nil, r.Name, err
 			}
 			if !required {
 				continue
 			}
 		}
 		if r.decl.ByCaller {
-			a.userRules = append(a.userRules, r)
+			user = append(user, r)
 		} else {
-			a.operatorRules = append(a.operatorRules, r)
+			operator = append(operator, r)
 		}
 	}
-	if len(a.userRules)+len(a.operatorRules) > 0 {
-		c.approval = a
-	}
-	if c.approval != nil && c.onlyComputes() {
-		c.frame.Context = c.timing.compute.Context // the time to compute begins when people have approved
-	}
-	return nil
+	return user, operator, "", nil
 }
 
 // rules returns all rules that require an approval.
@@ -168,32 +84,21 @@ func (a *approvalState) auditRecord() *audit.Approval {
 	return a.Record
 }
 
-// thawApproval returns the state of which a frozen call has this part.
-func thawApproval(frozen string) (*approvalState, error) {
-	a := new(approvalState)
-	if json.Unmarshal([]byte(frozen), &a.frozenApproval) != nil {
-		return nil, errFrozenCall
-	}
-	return a, nil
-}
-
 // approvalFingerprint identifies what is approved: this tool as it is configured, these arguments,
-// and this caller with all that the call can read of them. The idempotency key is no part of it.
-func (p *Program) approvalFingerprint(c *call) (string, error) {
-	input, err := c.canonicalInput()
+// and this caller, nil in a step of another call, with all that the call can read of them. The idempotency key is no
+// part of it.
+func (p *Program) approvalFingerprint(call *adapters.Call, caller *mcp.Caller) (string, error) {
+	input, err := canonicalInput(call.Frame)
 	if err != nil {
 		return "", err
 	}
-	toolset, nested := "", "called"
-	if c.caller != nil {
-		toolset = c.caller.Toolset
+	toolset, nested := "", "step"
+	if caller != nil {
+		toolset, nested = caller.Toolset, "called"
 	}
-	if c.nested {
-		nested = "step"
-	}
-	caller, err := elicit.AppendFrozen(nil, stableClaims(c.frame.Caller))
+	claims, err := elicit.AppendFrozen(nil, stableClaims(call.Frame.Caller))
 	return digest.Of(
-		"approval", p.Decl.Name, p.approvalDigest, string(input), c.action.Owner, string(caller), toolset, nested,
+		"approval", p.Decl.Name, p.approvalDigest, string(input), call.Owner, string(claims), toolset, nested,
 	).String(), err
 }
 

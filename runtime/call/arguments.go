@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"hash"
+	"strings"
 	"unicode/utf8"
 
 	"hatchel/hcl"
@@ -36,6 +37,14 @@ const (
 // withheldText replaces a text in which sensitive inputs cannot be looked for.
 const withheldText = "(withheld, because the sensitive inputs of the call are large)"
 
+// callArguments are what the caller of a call has sent, for those who may read about the call: without secrets and
+// without sensitive inputs.
+type callArguments struct {
+	operation *Operation
+	frame     *hcl.Frame // with the inputs, once these were read
+	raw       []byte     // the arguments as they came; nil when they were not JSON
+}
+
 // recordedArguments are the arguments of a call as records have them: in full, or the beginning as a JSON string, with
 // the size and the digest of all.
 type recordedArguments struct {
@@ -44,34 +53,33 @@ type recordedArguments struct {
 	digest string
 }
 
-// recordArguments returns what the caller has sent, with sorted keys and without sensitive values and secrets. It
-// writes into an empty buffer, which it returns.
-func (c *call) recordArguments(empty []byte) (r recordedArguments, buffer []byte) {
-	given := any(c.frame.Input)
-	if c.frame.Input == nil {
-		if len(c.raw) == 0 {
+// record returns what the caller has sent, with sorted keys. It writes into an empty buffer, which it returns.
+func (a callArguments) record(empty []byte) (r recordedArguments, buffer []byte) {
+	given := any(a.frame.Input)
+	if a.frame.Input == nil {
+		if len(a.raw) == 0 {
 			return r, empty
 		}
-		if len(c.raw) > maxWrittenArguments {
-			r.text, r.size = append(empty, refusedArguments...), len(c.raw)
+		if len(a.raw) > maxWrittenArguments {
+			r.text, r.size = append(empty, refusedArguments...), len(a.raw)
 			return r, r.text
 		}
-		v, err := value.Decode(c.raw)
+		v, err := value.Decode(a.raw)
 		if _, isObject := v.(map[string]any); err != nil || !isObject {
 			r.text = append(empty, unreadableArguments...)
 			return r, r.text
 		}
 		given = v
 	}
-	w := argumentWriter{call: c, b: empty}
+	w := argumentWriter{env: a.operation.Env, b: empty}
 	var t *schema.Type
-	if c.operation.hasSensitiveInput {
-		texts, ok := c.sensitiveTexts()
+	if a.operation.hasSensitiveInput {
+		texts, ok := a.sensitiveTexts()
 		if !ok {
 			r.text = append(empty, withheldArguments...)
 			return r, r.text
 		}
-		t, w.inputs = c.operation.Decl.Input, result.NewScrubber(texts)
+		t, w.inputs = a.operation.Decl.Input, result.NewScrubber(texts)
 	}
 	if err := w.append(given, t); err != nil {
 		r.text = append(w.b[:0], unreadableArguments...)
@@ -83,7 +91,7 @@ func (c *call) recordArguments(empty []byte) (r recordedArguments, buffer []byte
 // argumentWriter writes arguments without keeping them: when the buffer is full, it keeps the beginning, and the digest
 // of what it has written.
 type argumentWriter struct {
-	call   *call
+	env    *Environment
 	b      []byte           // what was written last
 	inputs *result.Scrubber // of the sensitive inputs; nil for none
 	head   []byte           // the beginning; nil until the buffer was full
@@ -178,7 +186,7 @@ func (w *argumentWriter) flush(inside bool) {
 		}
 		w.count(text)
 	} else {
-		w.count(w.call.operation.Env.removeSignatures(w.call.operation.Env.Scrubber.Bytes(w.inputs.Bytes(w.b))))
+		w.count(w.env.removeSignatures(w.env.Scrubber.Bytes(w.inputs.Bytes(w.b))))
 	}
 	w.b = w.b[:0]
 }
@@ -191,8 +199,7 @@ func (w *argumentWriter) count(text []byte) {
 // hide returns a JSON text without secrets, without the sensitive inputs, which others may repeat, and without the
 // signatures of files.
 func (w *argumentWriter) hide(text []byte) []byte {
-	env := w.call.operation.Env
-	return env.removeSignatures(env.Scrubber.JSON(w.inputs.JSON(text)))
+	return w.env.removeSignatures(w.env.Scrubber.JSON(w.inputs.JSON(text)))
 }
 
 func (w *argumentWriter) end() (r recordedArguments) {
@@ -220,18 +227,48 @@ func cutArguments(arguments []byte) []byte {
 
 // sensitiveTexts returns the values of the sensitive inputs, also of arguments that are not valid. It reports false if
 // they are too large to be looked for.
-func (c *call) sensitiveTexts() (texts []string, ok bool) {
-	given := any(c.frame.Input)
-	if c.frame.Input == nil {
-		if len(c.raw) > maxWrittenArguments {
+func (a callArguments) sensitiveTexts() (texts []string, ok bool) {
+	given := any(a.frame.Input)
+	if a.frame.Input == nil {
+		if len(a.raw) > maxWrittenArguments {
 			return nil, false
 		}
-		given, _ = value.Decode(c.raw)
+		given, _ = value.Decode(a.raw)
 	}
-	texts = result.SensitiveTexts(nil, given, c.operation.Decl.Input, false)
+	texts = result.SensitiveTexts(nil, given, a.operation.Decl.Input, false)
 	size := 0
 	for _, text := range texts {
 		size += len(text)
 	}
 	return texts, size <= maxSensitiveTexts
+}
+
+// hide returns a text for a log without secrets and without the sensitive inputs of the call.
+func (a callArguments) hide(text string) string {
+	if a.operation.hasSensitiveInput {
+		texts, ok := a.sensitiveTexts()
+		if !ok {
+			return withheldText
+		}
+		for _, s := range texts {
+			text = strings.ReplaceAll(text, s, hcl.Hidden)
+		}
+	}
+	return a.operation.Env.ScrubForReader(text)
+}
+
+// hideSent is hide for a text that is sent, in which inputs may be encoded.
+func (a callArguments) hideSent(text string) string { return a.sentHider()(text) }
+
+// sentHider returns hideSent for many texts.
+func (a callArguments) sentHider() func(string) string {
+	if !a.operation.hasSensitiveInput {
+		return a.hide
+	}
+	texts, ok := a.sensitiveTexts()
+	if !ok {
+		return func(string) string { return withheldText }
+	}
+	encoded := result.NewScrubber(texts)
+	return func(text string) string { return a.hide(encoded.Text(text)) }
 }

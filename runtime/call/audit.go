@@ -4,19 +4,15 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"errors"
 	"log/slog"
 	"strings"
 	"unicode/utf8"
 
-	"hatchel/hcl"
 	"hatchel/runtime/audit"
-	"hatchel/runtime/elicit"
 	"hatchel/runtime/failure"
 	"hatchel/runtime/files"
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/policy"
-	"hatchel/runtime/result"
 )
 
 // auditCall is what is recorded of one call. Nil records nothing.
@@ -82,65 +78,49 @@ func (a *auditCall) addQuestions(questions []mcp.Question) {
 
 // recordStart records, durably, that the work of a call with effects begins. After an error it must
 // not begin.
-func (c *call) recordStart() error {
-	a := c.audit
-	c.progress.began, c.progress.firstStep = true, c.progress.nextStep
-	if a == nil {
-		return nil
-	}
-	if !c.operation.hasEffects || c.progress.taskStage == c.progress.nextStep+1 { // a task records its own start
-		return nil
-	}
+func (a *auditCall) recordStart(f *facts, d policy.Decision, approved *audit.Approval) error {
 	r := audit.NewRecord(audit.EventIntent, a.common)
-	r.TraceID, r.Approval = c.traceID(), c.approval.auditRecord()
-	c.addDecision(r)
-	c.addArguments(r)
-	if err := a.log.Append(r, true); err != nil {
-		c.progress.began = false
-		return &auditError{err, c.mayHaveActed()}
-	}
-	a.startRecorded = true
-	return nil
+	r.TraceID, r.Approval = strings.Clone(traceID(f.traceparent)), approved
+	addDecision(r, d, true)
+	addArguments(r, f.arguments)
+	err := a.log.Append(r, true)
+	a.startRecorded = err == nil
+	return err
 }
 
-// recordEnd records what the call came to. It returns how the call has failed with that: the given
-// failure, or that its result could not be recorded. Interim is the outcome of a call that
-// continues later; empty for one that has ended.
-func (c *call) recordEnd(ctx context.Context, failed *failure.Failure, interim string) *failure.Failure {
-	a := c.audit
+// recordEnd records what the call came to, with the steps that were run. It returns how the call has failed with that:
+// as it had, or that its result could not be recorded.
+func (a *auditCall) recordEnd(ctx context.Context, e *ending, steps []string) *failure.Failure {
 	if a == nil {
-		return failed
+		return e.failed
 	}
 	r := audit.NewRecord(audit.EventCall, a.common)
-	r.Outcome, r.Asked, r.TraceID = c.outcome(ctx, failed, interim), a.questions, c.traceID()
-	r.Duration, r.Approval = millisecondsSince(c.timing.started), c.approval.auditRecord()
-	r.Replayed = c.reuse.replayedFrom
-	c.addDecision(r)
+	r.Outcome, r.Asked, r.Steps = e.outcome, a.questions, steps
+	r.TraceID = strings.Clone(traceID(e.traceparent))
+	r.Duration, r.Approval, r.Replayed = millisecondsSince(e.started), e.approval, e.replayed
+	addDecision(r, e.decision, e.began || e.replayed != "")
 	if !a.startRecorded {
-		c.addArguments(r)
-	}
-	if c.progress.began {
-		r.Steps = c.stepsRun(interim)
+		addArguments(r, e.arguments)
 	}
 	switch {
-	case failed != nil:
-		r.Message, r.ErrorID = c.hideInputs(failed.Message), failed.ID
-	case interim == "":
-		r.Rows, r.Bytes = c.result.Rows(), c.result.Size()
-		if f := c.result.Failures; f.Failed > 0 {
+	case e.failed != nil:
+		r.Message, r.ErrorID = e.arguments.hide(e.failed.Message), e.failed.ID
+	case e.interim == "":
+		r.Rows, r.Bytes = e.result.Rows(), e.result.Size()
+		if f := e.result.Failures; f.Failed > 0 {
 			r.Failed, r.Of, r.FailedStep = f.Failed, f.Of, f.Step
-			r.FailedKey, r.Message = c.hideInputs(f.Key), c.hideInputs(f.Error)
+			r.FailedKey, r.Message = e.arguments.hide(f.Key), e.arguments.hide(f.Error)
 		}
 	}
 	err := a.log.Append(r, false)
 	switch {
 	case err == nil:
-		return failed
-	case failed == nil && interim != audit.Task: // a task that has begun continues
+		return e.failed
+	case e.failed == nil && e.interim != audit.Task: // a task that has begun continues
 		return a.unrecordedFailure(err)
 	}
-	c.operation.Env.LogAuditFailure(ctx, err)
-	return failed
+	e.operation.Env.LogAuditFailure(ctx, err)
+	return e.failed
 }
 
 // LogFailure logs why something has failed, without secrets. Attrs are keys and values.
@@ -153,70 +133,19 @@ func (e *Environment) LogAuditFailure(ctx context.Context, err error) {
 	e.LogFailure(ctx, slog.LevelError, "audit log not writable", err)
 }
 
-// outcome returns what the call came to, in the words of the audit log. Interim is the outcome of a
-// call that continues later; empty for one that has ended.
-func (c *call) outcome(ctx context.Context, failed *failure.Failure, interim string) string {
-	switch {
-	case failed == nil && interim != "":
-		return interim
-	case failed == nil && c.result.Failures.Failed > 0:
-		return audit.Partial
-	case failed == nil:
-		return audit.OK
-	case ctx.Err() != nil || c.timing.stopCtx.Err() != nil:
-		return audit.Cancelled
-	case failed.Protocol != nil && c.progress.began:
-		return audit.ProtocolError
-	case failed.Refused:
-		return audit.Refused
-	}
-	return audit.Failed
-}
-
-// interimOutcome returns the outcome of a call that continues later, because it pauses, becomes a
-// task or is one already; empty for another one.
-func interimOutcome(err error) string {
-	switch {
-	case err == nil: // the usual case allocates nothing
-	case errors.As(err, new(*elicit.PausedError)):
-		return audit.Asked
-	case err == errBecomesTask || errors.As(err, new(*existingTaskError)):
-		return audit.Task
-	}
-	return ""
-}
-
-// addDecision adds to a record which rule has decided. Where no rule is about the call, everybody
-// is allowed.
-func (c *call) addDecision(r *audit.Record) {
-	d := c.access.decision
+// addDecision adds to a record which rule has decided. Where no rule is about a call that was made, everybody is
+// allowed.
+func addDecision(r *audit.Record, d policy.Decision, made bool) {
 	r.Decision, r.Rule = string(d.Verdict), d.Rule
-	if d.Verdict == policy.Undecided && (c.progress.began || c.reuse.replayedFrom != "") {
+	if d.Verdict == policy.Undecided && made {
 		r.Decision, r.Rule = string(policy.Allowed), "default"
 	}
 }
 
-// stepsRun returns the steps that this part of the call has run.
-func (c *call) stepsRun(interim string) (names []string) {
-	steps, next := c.operation.Steps, c.progress.nextStep
-	for i := c.progress.firstStep; i < len(steps) && i <= next; i++ {
-		s := steps[i].Decl
-		finished := i < next
-		switch {
-		case !finished && interim == audit.Task, finished && s.When != nil && c.frame.Steps[s.Name] == nil:
-		case s.Name == "":
-			names = append(names, s.Backend.Kind)
-		default:
-			names = append(names, s.Name)
-		}
-	}
-	return names
-}
-
 // addArguments adds to a record what the caller has sent. Of large arguments it adds the beginning, the size and a
 // digest.
-func (c *call) addArguments(r *audit.Record) {
-	recorded, _ := c.recordArguments(nil)
+func addArguments(r *audit.Record, sent callArguments) {
+	recorded, _ := sent.record(nil)
 	r.Arguments, r.ArgumentsSize, r.ArgumentsDigest = recorded.text, recorded.size, recorded.digest
 }
 
@@ -226,36 +155,6 @@ func cutText(text []byte, n int) int {
 		n--
 	}
 	return n
-}
-
-// hideInputs returns a text for a log without secrets and without the sensitive inputs of the call.
-func (c *call) hideInputs(text string) string {
-	if c.operation.hasSensitiveInput {
-		texts, ok := c.sensitiveTexts()
-		if !ok {
-			return withheldText
-		}
-		for _, s := range texts {
-			text = strings.ReplaceAll(text, s, hcl.Hidden)
-		}
-	}
-	return c.operation.Env.ScrubForReader(text)
-}
-
-// hideSentInputs is hideInputs for a text that is sent, in which inputs may be encoded.
-func (c *call) hideSentInputs(text string) string { return c.sentInputsHider()(text) }
-
-// sentInputsHider returns hideSentInputs for many texts.
-func (c *call) sentInputsHider() func(string) string {
-	if !c.operation.hasSensitiveInput {
-		return c.hideInputs
-	}
-	texts, ok := c.sensitiveTexts()
-	if !ok {
-		return func(string) string { return withheldText }
-	}
-	encoded := result.NewScrubber(texts)
-	return func(text string) string { return c.hideInputs(encoded.Text(text)) }
 }
 
 // ScrubForReader returns a text for readers of a log, or approvers: without secrets and without

@@ -12,23 +12,21 @@ import (
 	"hatchel/runtime/policy"
 )
 
-// checkVisible rejects a caller who may not call the operation whatever the inputs are, as if it
-// did not exist. It runs before everything else that shows that it does: scopes, headers,
-// capabilities and arguments.
-func (o *Operation) checkVisible(c *call, name string) error {
+// checkVisible rejects a caller who may not call the operation whatever the inputs are, as if it did not exist. It runs
+// before everything else that shows that it does: scopes, headers, capabilities and arguments. Decided reports whether
+// the decision holds for all inputs. Known gets the results of rules that read no inputs.
+func (o *Operation) checkVisible(
+	f *hcl.Frame, known *policy.RuleResults, name string,
+) (d policy.Decision, decided bool, err error) {
 	if !o.Rules.DecidesBeforeInputs() {
-		return nil
+		return d, false, nil
 	}
-	d := o.Rules.Decide(&policy.Evaluation{Frame: c.frame, BeforeInputs: true, CallResults: &c.access.results})
-	switch {
-	case d.Verdict == policy.Denied:
+	d = o.Rules.Decide(&policy.Evaluation{Frame: f, BeforeInputs: true, CallResults: known})
+	if d.Verdict == policy.Denied {
 		d.BeforeInputs = true
-		c.access.decision = d
-		return &policy.NotVisibleError{As: mcp.Unknown(o.Kind, name), Cause: d.Cause}
-	case !o.Rules.ReadsInputs():
-		c.access.decision, c.access.preauthorized = d, true
+		return d, true, &policy.NotVisibleError{As: mcp.Unknown(o.Kind, name), Cause: d.Cause}
 	}
-	return nil
+	return d, !o.Rules.ReadsInputs(), nil
 }
 
 // checkVisibleRequest is checkVisible for a request that is no call. Its error, which it logs, is
@@ -39,45 +37,32 @@ func (o *Operation) checkVisibleRequest(ctx context.Context, caller *mcp.Caller,
 	}
 	c := o.newCallOf(ctx, caller, adapters.NopClient{})
 	defer c.result.Release()
-	failed := failure.Of(failure.Try(func() error { return o.checkVisible(c, name) }))
+	failed := failure.Of(failure.Try(func() error { return c.checkVisible(name) }))
 	if failed == nil {
 		return nil
 	}
-	c.logOutcome(ctx, failed, "")
-	return c.protocolError(failed)
+	end := c.ending(ctx, failed, "")
+	end.log(ctx)
+	return c.failureWriter().protocolError(failed)
 }
 
-// authorize decides whether the caller may make the call, unless that was decided without its
-// inputs.
-func (o *Operation) authorize(c *call) error {
-	if o.Rules == nil || c.access.preauthorized {
-		return nil
+// hides returns the decision about a call that was not admitted, if its caller may not make it whatever the inputs are:
+// that caller does not learn what is wrong with them.
+func (o *Operation) hides(f *hcl.Frame) (d policy.Decision, hides bool) {
+	if o.Rules == nil {
+		return d, false
 	}
-	c.access.decision = o.Rules.Decide(&policy.Evaluation{Frame: c.frame, CallResults: &c.access.results})
-	return c.denialError()
-}
-
-// hideReason returns why a call is not admitted. A caller who may not make the call whatever the
-// inputs are does not learn what is wrong with them.
-func (o *Operation) hideReason(c *call, err error) error {
-	if o.Rules == nil || c.access.decision.Verdict == policy.Denied {
-		return err
-	}
-	d := o.Rules.Decide(&policy.Evaluation{Frame: c.frame, BeforeInputs: true})
-	if d.Verdict != policy.Denied {
-		return err
-	}
+	d = o.Rules.Decide(&policy.Evaluation{Frame: f, BeforeInputs: true})
 	d.BeforeInputs = true
-	c.access.decision = d
-	return c.denialError()
+	return d, d.Verdict == policy.Denied
 }
 
-// denialError returns why the call is denied; nil when it is not.
-func (c *call) denialError() error {
-	if cause := c.access.decision.Cause; cause != nil && c.frame.Context.Err() != nil {
-		return c.evalError(cause)
+// denial returns why a call is denied; nil when it is not.
+func (k *clock) denial(d policy.Decision) error {
+	if d.Cause != nil && k.frame.Context.Err() != nil {
+		return k.evalError(d.Cause)
 	}
-	return c.access.decision.Err(c.frame)
+	return d.Err(k.frame)
 }
 
 // Explanation says how the rules decide about one call of one caller. The call is not made.
@@ -137,7 +122,7 @@ func (o *Operation) explainRules(
 ) Explanation {
 	c := o.newCallOf(ctx, caller, adapters.NopClient{})
 	defer c.result.Release()
-	failed := failure.Of(o.admitRecovered(c, in))
+	failed := failure.Of(failure.Try(func() error { return c.admit(in) }))
 	rules := cmp.Or(o.Rules, new(policy.Rules))
 	before := rules.Decide(&policy.Evaluation{Frame: c.frame, BeforeInputs: true})
 	hidden := before.Verdict == policy.Denied
@@ -150,9 +135,9 @@ func (o *Operation) explainRules(
 	}
 	switch d.Verdict {
 	case policy.Undecided:
-		d, e.Invalid = rules.Decide(evaluation), c.publicMessage(failed)
+		d, e.Invalid = rules.Decide(evaluation), c.failureWriter().public(failed)
 	case policy.Denied:
-		e.Message = c.publicMessage(failed)
+		e.Message = c.failureWriter().public(failed)
 	}
 	e.Verdict, e.Rule = string(d.Verdict), d.Rule
 	for _, rule := range rules.All() {

@@ -4,64 +4,62 @@ import (
 	"context"
 	"errors"
 
-	"hatchel/runtime/audit"
+	"hatchel/adapters"
 	"hatchel/runtime/digest"
 	"hatchel/runtime/elicit"
 	"hatchel/runtime/idempotency"
 	"hatchel/runtime/limit"
 	"hatchel/runtime/metrics"
+	"hatchel/runtime/result"
 )
 
-// useCache fails with errHasResult when another call has asked the same, and this one has its
-// result. Otherwise the call is to be carried out, and other calls may wait for it.
-func (p *Program) useCache(c *call) error {
-	if p.tool.Cache == nil || c.approval != nil {
-		return nil
-	}
-	key, err := p.cacheKey(c)
-	if err != nil {
-		return c.evalError(err)
+// cacheUse is what a call came to at the cache: it has the result of another call, or other calls may wait for it.
+type cacheUse struct {
+	result *result.Cached
+	flight *result.Flight // other calls wait for this one; nil when none can
+	key    digest.Digest  // of flight
+	err    error          // of the other call
+}
+
+// useCache asks the cache for the result of a call that was asked the same.
+func (p *Program) useCache(call *adapters.Call, k *clock) (use cacheUse, err error) {
+	if use.key, err = p.cacheKey(call); err != nil {
+		return use, k.evalError(err)
 	}
 	found := metrics.CacheHit
 	for {
-		cached, flight, owner := p.Env.Results.Join(key)
+		cached, flight, owner := p.Env.Results.Join(use.key)
 		if owner {
 			p.meter.Cached(metrics.CacheMiss)
-			c.reuse.flight, c.reuse.cacheKey = flight, key
-			return nil
+			use.flight = flight
+			return use, nil
 		}
 		if cached == nil {
 			found = metrics.CacheShared
-			if err := c.waitWithTimeout(func(ctx context.Context) error { return flight.Wait(ctx) }); err != nil {
-				return err
+			if err := k.bound(func(ctx context.Context) error { return flight.Wait(ctx) }); err != nil {
+				return use, err
 			}
 			if flight.Uncacheable {
 				p.meter.Cached(metrics.CacheMiss)
-				return nil
+				return use, nil
 			}
-			cached, err = flight.Result, flight.Err
+			cached, use.err = flight.Result, flight.Err
 		}
-		if cached == nil && err == nil {
+		if cached == nil && use.err == nil {
 			continue // the other call ended for a reason of its own
 		}
 		p.meter.Cached(found)
-		c.reuse.replayedFrom = audit.FromCache
-		if cached != nil {
-			err = c.result.Restore(cached)
-		}
-		if err == nil {
-			err = errHasResult
-		}
-		return err
+		use.result = cached
+		return use, nil
 	}
 }
 
-// cacheKey returns what the result of the call depends on.
-func (p *Program) cacheKey(c *call) (digest.Digest, error) {
-	input := any(c.frame.Input)
+// cacheKey returns what the result of a call depends on.
+func (p *Program) cacheKey(call *adapters.Call) (digest.Digest, error) {
+	input := any(call.Frame.Input)
 	if p.tool.Cache.Key != nil {
 		var err error
-		if input, err = p.tool.Cache.Key.Eval(c.frame); err != nil {
+		if input, err = p.tool.Cache.Key.Eval(call.Frame); err != nil {
 			return digest.Digest{}, err
 		}
 	}
@@ -69,40 +67,37 @@ func (p *Program) cacheKey(c *call) (digest.Digest, error) {
 	if err != nil || p.tool.Cache.Public {
 		return digest.Of("result", p.Decl.Name, p.Decl.Digest, string(frozen)), err
 	}
-	caller, err := elicit.AppendFrozen(nil, c.frame.Caller)
-	return digest.Of("result", p.Decl.Name, p.Decl.Digest, string(frozen), c.action.Owner, string(caller)), err
+	caller, err := elicit.AppendFrozen(nil, call.Frame.Caller)
+	return digest.Of("result", p.Decl.Name, p.Decl.Digest, string(frozen), call.Owner, string(caller)), err
 }
 
-// keepResult keeps the shaped result for calls that wait for this one, and for calls with the same
-// idempotency key.
-func (c *call) keepResult() error {
-	if c.reuse.flight == nil && !c.reuse.claim.Held() {
-		return nil
+// keep keeps a shaped result for calls that wait for this one, and for calls with the same idempotency key.
+func (r *reuse) keep(shaped *result.Result) {
+	if r.flight == nil && !r.claim.Held() {
+		return
 	}
-	cached, err := c.result.Cached()
-	if flight := c.reuse.flight; flight != nil {
+	cached, err := shaped.Cached()
+	if flight := r.flight; flight != nil {
 		flight.Result, flight.Uncacheable = cached, err != nil
 	}
-	if claim := c.reuse.claim; claim.Held() {
+	if claim := r.claim; claim.Held() {
 		claim.Result = cached
 		if err != nil {
 			claim.Record.Failure = &idempotency.RecordedFailure{Message: resultNotKept}
 		}
 	}
-	return nil
 }
 
-// finishFlight wakes the calls that wait for this one. When it ends for a reason of its own, one of
-// them tries instead.
-func (p *Program) finishFlight(c *call, err error) {
-	flight := c.reuse.flight
+// finishFlight wakes the calls that wait for the flight of a call. When that ends for a reason of its own, one of them
+// tries instead.
+func (p *Program) finishFlight(r *reuse, err error, ownReason bool) {
+	flight := r.flight
 	if flight == nil {
 		return
 	}
-	c.reuse.flight = nil
-	ownReason := c.frame.Context.Err() != nil || c.timing.stopCtx.Err() != nil || errors.As(err, new(*limit.Error))
-	if flight.Result == nil && !flight.Uncacheable && !ownReason {
+	r.flight = nil
+	if flight.Result == nil && !flight.Uncacheable && !ownReason && !errors.As(err, new(*limit.Error)) {
 		flight.Err = err
 	}
-	p.Env.Results.Finish(c.reuse.cacheKey, flight, p.tool.Cache.TTL)
+	p.Env.Results.Finish(r.cacheKey, flight, p.tool.Cache.TTL)
 }

@@ -71,9 +71,9 @@ func upload(t testing.TB, p *Program, owner, content string) *files.File {
 }
 
 // begin returns a call of an owner. It is released with the test.
-func begin(t testing.TB, p *Program, owner string) *call {
+func begin(t testing.TB, p *Program, owner string) *engine {
 	c := p.newCall(t.Context(), anonymous, adapters.NopClient{})
-	c.action.Owner = owner
+	c.program, c.action.Owner = p, owner
 	t.Cleanup(c.release)
 	return c
 }
@@ -84,7 +84,7 @@ func TestThawedCallHasItsFiles(t *testing.T) {
 	c := begin(t, p, "anna")
 	raw := fmt.Sprintf(
 		`{"scan":{"file_id":%q,"filename":"called.txt"},"more":{"a":[{"page":{"file_id":%[1]q}}]}}`, f.ID)
-	if err := p.admit(c, inputs{raw: []byte(raw)}); err != nil {
+	if err := c.admit(inputs{raw: []byte(raw)}); err != nil {
 		t.Fatal(err)
 	}
 	c.frame.Steps["s"] = map[string]any{"kept": c.frame.Input["scan"], "$file": "no file"}
@@ -118,9 +118,9 @@ func TestThawedCallHasItsFiles(t *testing.T) {
 	if step["$file"] != "no file" {
 		t.Errorf("a text became %#v", step["$file"])
 	}
-	for what, change := range map[string]func(*call){
-		"call of another owner": func(c *call) { c.action.Owner = "bert" },
-		"file was removed":      func(*call) { p.Env.Files.Remove(t.Context(), f) },
+	for what, change := range map[string]func(*engine){
+		"call of another owner": func(c *engine) { c.action.Owner = "bert" },
+		"file was removed":      func(*engine) { p.Env.Files.Remove(t.Context(), f) },
 	} {
 		late := begin(t, p, "anna")
 		change(late)
@@ -134,7 +134,7 @@ func TestReadingARemovedFileFails(t *testing.T) {
 	p := compile(t, uploadingTool)
 	f := upload(t, p, "", "content")
 	c := begin(t, p, "")
-	if err := p.admit(c, inputs{raw: fmt.Appendf(nil, `{"scan":{"file_id":%q}}`, f.ID)}); err != nil {
+	if err := c.admit(inputs{raw: fmt.Appendf(nil, `{"scan":{"file_id":%q}}`, f.ID)}); err != nil {
 		t.Fatal(err)
 	}
 	file := c.frame.Input["scan"].(value.File)
@@ -161,7 +161,7 @@ func TestFileMayNotBeGivenATypeThatMayNotBeUploaded(t *testing.T) {
 	} {
 		c := begin(t, p, "anna")
 		raw := fmt.Appendf(nil, `{"scan":{"file_id":%q,"content_type":%q}}`, f.ID, kind)
-		if err := p.admit(c, inputs{raw: raw}); accepted != (err == nil) {
+		if err := c.admit(inputs{raw: raw}); accepted != (err == nil) {
 			t.Errorf("%s: %v", kind, err)
 		}
 	}
@@ -176,7 +176,7 @@ func TestManyFilesAreLookedUpOnce(t *testing.T) {
 	}{"exists": {f.ID, 0}, "does not exist": {"file_" + strings.Repeat("a", 26), maxViolations}} {
 		list := strings.TrimSuffix(strings.Repeat(fmt.Sprintf(`{"file_id":%q},`, c.id), 5000), ",")
 		call := begin(t, p, "anna")
-		err := p.admit(call, inputs{raw: fmt.Appendf(nil, `{"scan":{"file_id":%q},"list":[%s]}`, f.ID, list)})
+		err := call.admit(inputs{raw: fmt.Appendf(nil, `{"scan":{"file_id":%q},"list":[%s]}`, f.ID, list)})
 		if n := strings.Count(fmt.Sprint(err), "was not found"); n != c.want || (err != nil) != (c.want > 0) {
 			t.Errorf("%s: %d violations, error %v", name, n, err)
 		}

@@ -10,15 +10,15 @@ import (
 	"hatchel/runtime/failure"
 )
 
-// failed returns how the call has failed, nil for no error. Its message says what is true of all that the call has
-// done: of its steps, their elements and attempts, and the tools that they call. It must be the last failure of the
-// call.
-func (c *call) failed(err error) *failure.Failure {
+// failureAfter returns how a call has failed, nil for no error, that has made these changes. Its message says what is
+// true of all that the call has done: of its steps, their elements and attempts, and the tools that they call. It must
+// be the last failure of the call.
+func failureAfter(err error, changes []adapters.Part) *failure.Failure {
 	f := failure.Of(err)
-	if f == nil || c.nested || f.Protocol != nil {
+	if f == nil || f.Protocol != nil {
 		return f
 	}
-	done := doneClause(c.action.Changes.Parts())
+	done := doneClause(changes)
 	if done == "" {
 		done = f.Unchanged
 	} else {
@@ -96,15 +96,15 @@ func (s *Step) doRecorded(call *adapters.Call) (any, error) {
 	return output, err
 }
 
-// mayHaveActed reports whether the call may have had an effect, or has begun one that it has undone.
-func (c *call) mayHaveActed() bool {
-	return len(c.action.Changes.Parts()) > 0 || c.action.Changes.HasUndone()
+// mayHaveActed reports whether a call with these changes may have had an effect, or has begun one that it has undone.
+func mayHaveActed(changes *adapters.Changes) bool {
+	return len(changes.Parts()) > 0 || changes.HasUndone()
 }
 
 // mayRepeat reports whether a failed call, which may have begun something, has changed nothing and can be made again
 // with the same key.
-func (c *call) mayRepeat(err error, failed *failure.Failure) bool {
-	if len(c.action.Changes.Parts()) > 0 {
+func mayRepeat(err error, failed *failure.Failure, changes *adapters.Changes) bool {
+	if len(changes.Parts()) > 0 {
 		return false
 	}
 	return failed.Retryable || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)

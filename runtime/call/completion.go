@@ -86,7 +86,7 @@ func (o *Operation) mayComplete(ctx context.Context, req *mcp.CompleteRequest) b
 	c := o.newCallOf(ctx, req.Caller, adapters.NopClient{})
 	defer c.result.Release()
 	var err error
-	if c.frame.Input, err = o.Decl.ParsePartial(o.knownInputs(req), (*argumentBudget)(c)); err != nil {
+	if c.frame.Input, err = o.Decl.ParsePartial(o.knownInputs(req), c.newBudget()); err != nil {
 		return false
 	}
 	return o.Rules.Decide(&policy.Evaluation{Frame: c.frame, Partial: true}).Verdict == policy.Allowed
@@ -111,13 +111,22 @@ func (o *Operation) knownInputs(req *mcp.CompleteRequest) map[string]string {
 func (l *Completion) values(ctx context.Context, req *mcp.CompleteRequest) (values []string, err error) {
 	c := l.newCallOf(ctx, req.Caller, adapters.NopClient{})
 	defer c.result.Release()
-	c.continueTrace(ctx, req.Caller, req.Meta)
-	values, err = l.lookup(c, l.knownInputs(req))
+	c.setTrace(l.continueTrace(ctx, req.Caller, req.Meta, c.frame, &c.trace))
+	err = failure.Try(func() (err error) {
+		if err = c.run(inputs{texts: l.knownInputs(req)}); err != nil {
+			return err
+		}
+		if values, err = l.lookup(c.frame); err != nil {
+			return c.clock.evalError(err)
+		}
+		return nil
+	})
 	failed := c.failed(err)
-	c.logOutcome(ctx, failed, "")
-	c.endSpan(ctx, failed, "")
+	end := c.ending(ctx, failed, "")
+	end.log(ctx)
+	end.endSpan()
 	if failed != nil {
-		return nil, c.protocolError(failed)
+		return nil, c.failureWriter().protocolError(failed)
 	}
 	for i, v := range values {
 		values[i] = l.Env.Scrubber.Text(v)
@@ -125,19 +134,13 @@ func (l *Completion) values(ctx context.Context, req *mcp.CompleteRequest) (valu
 	return values, nil
 }
 
-func (l *Completion) lookup(c *call, known map[string]string) (values []string, err error) {
-	defer failure.Recover(&err)
-	if err := l.run(c, inputs{texts: known}); err != nil {
+// lookup returns the values that the steps have found.
+func (l *Completion) lookup(f *hcl.Frame) ([]string, error) {
+	list, err := l.evalValues(f)
+	if err != nil {
 		return nil, err
 	}
-	list, err := l.evalValues(c.frame)
-	if err == nil {
-		values, err = textList(list)
-	}
-	if err != nil {
-		return nil, c.evalError(err)
-	}
-	return values, nil
+	return textList(list)
 }
 
 // evalValues returns the declared result of the completion, or else the default result of its

@@ -38,8 +38,7 @@ func NewResource(env *Environment, decl *hcl.Resource) *Resource {
 func (r *Resource) Read(
 	ctx context.Context, req *mcp.CallRequest, variables map[string]string,
 ) (mcp.Document, error) {
-	write := func(c *call) error { return r.writeContents(c, req.Name) }
-	d, err := r.serveDocument(ctx, req, inputs{texts: variables}, write)
+	d, err := r.serveDocument(ctx, req, inputs{texts: variables}, r.contents(req.Name))
 	if err != nil {
 		return d, withURI(req.Name, err)
 	}
@@ -61,34 +60,38 @@ func withURI(uri string, err error) error {
 	return &out
 }
 
-// writeContents writes the document at a URI.
-func (r *Resource) writeContents(c *call, uri string) error {
-	v, err := r.evalDocument(c.frame)
-	if err != nil {
-		return c.evalError(err)
-	}
-	scrubber := r.Env.Scrubber
-	dst := value.AppendString(append(c.result.Blocks, `"contents":[{"uri":`...), uri)
-	dst = mcp.AppendMember(dst, "mimeType", r.Resource.MediaType(uri, v))
-	size := 0
-	switch v := v.(type) {
-	case value.Bytes:
-		size = len(v)
-		dst = append(base64.StdEncoding.AppendEncode(append(dst, `,"blob":"`...), scrubber.Bytes(v)), '"')
-	case string:
-		size = len(v)
-		dst = value.AppendString(append(dst, `,"text":`...), scrubber.Text(v))
-	default:
-		b, err := value.AppendJSON(nil, v)
+// writeDocument appends the members of the result of a call that has run.
+type writeDocument func(dst []byte, f *hcl.Frame) ([]byte, error)
+
+// contents returns what writes the document at a URI.
+func (r *Resource) contents(uri string) writeDocument {
+	return func(dst []byte, f *hcl.Frame) ([]byte, error) {
+		v, err := r.evalDocument(f)
 		if err != nil {
-			_, err = result.AppendText(nil, v)
-			return c.evalError(err)
+			return nil, failure.AsFault(err)
 		}
-		size = len(b)
-		dst = value.AppendString(append(dst, `,"text":`...), string(scrubber.JSON(b)))
+		scrubber := r.Env.Scrubber
+		dst = value.AppendString(append(dst, `"contents":[{"uri":`...), uri)
+		dst = mcp.AppendMember(dst, "mimeType", r.Resource.MediaType(uri, v))
+		size := 0
+		switch v := v.(type) {
+		case value.Bytes:
+			size = len(v)
+			dst = append(base64.StdEncoding.AppendEncode(append(dst, `,"blob":"`...), scrubber.Bytes(v)), '"')
+		case string:
+			size = len(v)
+			dst = value.AppendString(append(dst, `,"text":`...), scrubber.Text(v))
+		default:
+			b, err := value.AppendJSON(nil, v)
+			if err != nil {
+				_, err = result.AppendText(nil, v)
+				return nil, failure.AsFault(err)
+			}
+			size = len(b)
+			dst = value.AppendString(append(dst, `,"text":`...), string(scrubber.JSON(b)))
+		}
+		return append(dst, "}]"...), result.CheckDocumentSize(size)
 	}
-	c.result.Blocks = append(dst, "}]"...)
-	return result.CheckDocumentSize(size)
 }
 
 // evalDocument returns the document: a text, bytes, or a value that is sent as JSON.
@@ -121,12 +124,13 @@ func (r *Resource) CheckSubscribe(
 	}
 	c := r.newCallOf(ctx, caller, adapters.NopClient{})
 	defer c.result.Release()
-	failed := c.failed(r.admitRecovered(c, inputs{texts: variables}))
+	failed := c.failed(failure.Try(func() error { return c.admit(inputs{texts: variables}) }))
 	if failed == nil {
 		return nil
 	}
-	c.logOutcome(ctx, failed, "")
-	return withURI(uri, c.protocolError(failed))
+	end := c.ending(ctx, failed, "")
+	end.log(ctx)
+	return withURI(uri, c.failureWriter().protocolError(failed))
 }
 
 // MaySubscribe reports whether CheckSubscribe allows a caller, and logs nothing.
@@ -139,7 +143,7 @@ func (r *Resource) MaySubscribe(ctx context.Context, caller *mcp.Caller, variabl
 	}
 	c := r.newCallOf(ctx, caller, adapters.NopClient{})
 	defer c.result.Release()
-	return r.admitRecovered(c, inputs{texts: variables}) == nil
+	return failure.Try(func() error { return c.admit(inputs{texts: variables}) }) == nil
 }
 
 // IsVersioned reports whether a backend of the resource can tell of changes without being read.
@@ -160,7 +164,7 @@ func (r *Resource) Version(
 	c := r.newCallOf(ctx, caller, adapters.NopClient{})
 	defer c.result.Release()
 	defer failure.Recover(&err)
-	if err := r.admit(c, inputs{texts: variables}); err != nil {
+	if err := c.admit(inputs{texts: variables}); err != nil {
 		return "", err
 	}
 	for _, s := range r.Steps {
@@ -182,8 +186,8 @@ func (r *Resource) Sum(
 	c := r.newCallOf(ctx, caller, adapters.NopClient{})
 	defer c.result.Release()
 	defer failure.Recover(&err)
-	if err = r.run(c, inputs{texts: variables}); err == nil {
-		err = r.writeContents(c, uri)
+	if err = c.run(inputs{texts: variables}); err == nil {
+		err = c.write(r.contents(uri))
 	}
 	return sha256.Sum256(c.result.Blocks), err
 }
@@ -191,14 +195,22 @@ func (r *Resource) Sum(
 // serveDocument serves a request for a prompt or a resource. Write puts the members of the result
 // into the blocks of the reply. A failure is an error of the protocol, because no model reads it.
 func (o *Operation) serveDocument(
-	ctx context.Context, req *mcp.CallRequest, in inputs, write func(*call) error,
+	ctx context.Context, req *mcp.CallRequest, in inputs, write writeDocument,
 ) (mcp.Document, error) {
 	c := o.newRequestCall(ctx, req)
-	defer c.unpin()
+	defer c.clock.unpin()
 	if c.audit != nil && o.Kind == "resource" && !o.hasSensitiveInput {
 		c.audit.common.URI = o.Env.Scrubber.Text(req.Name)
 	}
-	err := o.writeDocument(c, req, in, write)
+	err := failure.Try(func() error {
+		if err := c.accept(req); err != nil {
+			return err
+		}
+		if err := c.run(in); err != nil {
+			return err
+		}
+		return c.write(write)
+	})
 	var paused *elicit.PausedError
 	var questions *mcp.Questions
 	interim := ""
@@ -213,24 +225,19 @@ func (o *Operation) serveDocument(
 	}
 	if failed != nil {
 		defer c.result.Release()
-		return mcp.Document{}, c.protocolError(failed)
+		return mcp.Document{}, c.failureWriter().protocolError(failed)
 	}
 	return mcp.Document{Members: c.result.DocumentMembers(), Meta: o.Writer.EncodeMeta(&c.result)}, nil
 }
 
-// writeDocument runs a call that a client requests, and writes its document. A panic is its error.
-func (o *Operation) writeDocument(c *call, req *mcp.CallRequest, in inputs, write func(*call) error) (err error) {
-	defer failure.Recover(&err)
-	if err := o.checkVisible(c, req.Name); err != nil {
-		return err
+// write makes the members of the result of a call that has run.
+func (c *engine) write(document writeDocument) error {
+	dst, err := document(c.result.Blocks, c.frame)
+	if err != nil {
+		return c.clock.cause(err)
 	}
-	if err := c.checkClient(req); err != nil {
-		return err
-	}
-	if err := o.run(c, in); err != nil {
-		return err
-	}
-	return write(c)
+	c.result.Blocks = dst
+	return nil
 }
 
 // Prompt is one compiled prompt.
@@ -251,14 +258,12 @@ func (p *Prompt) Get(ctx context.Context, req *mcp.CallRequest) (mcp.Document, e
 	return p.serveDocument(ctx, req, textArguments(req.Arguments), p.writeMessages)
 }
 
-func (p *Prompt) writeMessages(c *call) (err error) {
-	dst := c.result.Blocks
+func (p *Prompt) writeMessages(dst []byte, f *hcl.Frame) (_ []byte, err error) {
 	if p.Prompt.Description != "" {
 		dst = append(value.AppendString(append(dst, `"description":`...), p.Prompt.Description), ',')
 	}
-	if dst, err = p.Writer.AppendMessages(append(dst, `"messages":`...), p.Prompt.Messages, c.frame); err != nil {
-		return c.evalError(err)
+	if dst, err = p.Writer.AppendMessages(append(dst, `"messages":`...), p.Prompt.Messages, f); err != nil {
+		return nil, failure.AsFault(err)
 	}
-	c.result.Blocks = p.Env.Scrubber.JSON(dst)
-	return nil
+	return p.Env.Scrubber.JSON(dst), nil
 }

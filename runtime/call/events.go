@@ -14,7 +14,6 @@ import (
 	"hatchel/runtime/approval"
 	"hatchel/runtime/audit"
 	"hatchel/runtime/event"
-	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/metrics"
 	"hatchel/runtime/result"
@@ -45,31 +44,35 @@ var eventKinds = map[string]struct{ start, end eventkind.Kind }{
 var kindsOfCalls = eventkind.Of(eventkind.ToolCall, eventkind.ToolStep, eventkind.ToolResult, eventkind.PromptGet,
 	eventkind.ResourceRead, eventkind.Refused, eventkind.Limit)
 
-// beginEvents decides whether the events of the call are published. When nobody wants them, it is one atomic load.
-func (c *call) beginEvents() {
-	if p := c.operation.events; p.WantsAny(kindsOfCalls) {
-		c.events.publisher = p
+// beginEvents decides whether the events of a call are published, and returns its events. When nobody wants them, it is
+// one atomic load. The request is nil for the call of a task.
+func (o *Operation) beginEvents(request *mcp.CallRequest, recorded *auditCall) callEvents {
+	e := callEvents{request: request}
+	if o.events.WantsAny(kindsOfCalls) {
+		e.publisher = o.events
 	}
+	if recorded != nil {
+		e.hasID = true
+		copy(e.id[:], recorded.common.ID)
+	}
+	return e
 }
 
 // callID returns the ID of the call: that of its audit records, if it is recorded. It names the call and grants
 // nothing, so it is not read from the operating system, which takes as long as an event.
-func (c *call) callID() []byte {
-	if e := &c.events; !e.hasID {
-		if e.hasID = true; c.audit != nil {
-			copy(e.id[:], c.audit.common.ID)
-		} else {
-			var random uint64
-			for i := range e.id {
-				if i%12 == 0 { // 12 times 5 bits
-					random = rand.Uint64()
-				}
-				e.id[i] = base32Alphabet[random%32]
-				random /= 32
+func (e *callEvents) callID() []byte {
+	if !e.hasID {
+		e.hasID = true
+		var random uint64
+		for i := range e.id {
+			if i%12 == 0 { // 12 times 5 bits
+				random = rand.Uint64()
 			}
+			e.id[i] = base32Alphabet[random%32]
+			random /= 32
 		}
 	}
-	return c.events.id[:]
+	return e.id[:]
 }
 
 // buffer is memory for what an event has.
@@ -85,46 +88,44 @@ func (b *buffer) release() {
 	}
 }
 
-// publishStart publishes that a call of a tool begins, once its arguments were validated. It returns true.
-func (c *call) publishStart() bool {
-	e := &c.events
-	kind := eventKinds[c.operation.Kind].start
+// publishStart publishes that a call of a tool begins, once its arguments were validated.
+func (e *callEvents) publishStart(f *facts) {
+	kind := eventKinds[f.operation.Kind].start
 	if e.publisher == nil || e.started || kind == eventkind.None {
-		return true
+		return
 	}
 	e.started = true
 	if !e.publisher.Wants(kind) {
-		return true
+		return
 	}
 	b := buffers.Get().(*buffer)
 	defer b.release()
-	published := event.Call{Kind: kind, Name: c.operation.Decl.Name}
-	c.describe(&published)
-	c.describeStart(&published, b)
-	e.publisher.Call(c.frame.Context, &published)
-	return true
+	published := event.Call{Kind: kind, Name: f.operation.Decl.Name}
+	e.describe(&published, f)
+	e.describeStart(&published, f, b)
+	e.publisher.Call(f.arguments.frame.Context, &published)
 }
 
 // describe adds what both events of a call have.
-func (c *call) describe(to *event.Call) {
-	to.ID, to.Task, to.Owner, to.Caller.Subject = c.callID(), c.events.task, c.action.Owner, c.caller.Subject
+func (e *callEvents) describe(to *event.Call, f *facts) {
+	to.ID, to.Task, to.Owner, to.Caller.Subject = e.callID(), e.task, f.owner, f.caller.Subject
 }
 
 // describeStart adds what is known when a call begins.
-func (c *call) describeStart(to *event.Call, b *buffer) {
-	if c.events.publisher.Arguments {
+func (e *callEvents) describeStart(to *event.Call, f *facts, b *buffer) {
+	if e.publisher.Arguments {
 		var recorded recordedArguments
-		recorded, b.input = c.recordArguments(b.input[:0])
+		recorded, b.input = f.arguments.record(b.input[:0])
 		to.Input, to.InputSize = recorded.text, recorded.size
 	}
-	to.TraceID = c.traceID()
-	if i := c.caller.Identity; i != nil {
+	to.TraceID = traceID(f.traceparent)
+	if i := f.caller.Identity; i != nil {
 		to.Caller.Key, to.Caller.Groups = i.Key, i.Groups
 	}
-	b.client = appendClient(b.client[:0], c.caller.ClientInfo)
+	b.client = appendClient(b.client[:0], f.caller.ClientInfo)
 	to.Caller.Client = b.client
-	if c.events.request != nil {
-		b.session = c.events.request.AppendSession(b.session[:0])
+	if e.request != nil {
+		b.session = e.request.AppendSession(b.session[:0])
 		to.Session = b.session
 	}
 }
@@ -155,38 +156,36 @@ func appendClient(dst, info []byte) []byte {
 }
 
 // publishEnd publishes what the call came to, before it is answered.
-func (c *call) publishEnd(ctx context.Context, f *failure.Failure, interim string) {
-	e := &c.events
+func (e *callEvents) publishEnd(ctx context.Context, end *ending) {
 	if e.publisher == nil {
 		return
 	}
-	c.publishStart() // of a call that was refused before its arguments were validated
-	outcome := c.outcome(ctx, f, interim)
-	c.publishRefusal(ctx, f, outcome)
-	kind := eventKinds[c.operation.Kind].end
+	e.publishStart(&end.facts) // of a call that was refused before its arguments were validated
+	e.publishRefusal(ctx, end)
+	kind := eventKinds[end.operation.Kind].end
 	if !e.publisher.Wants(kind) {
 		return
 	}
 	b := buffers.Get().(*buffer)
 	defer b.release()
 	published := event.Call{
-		Kind: kind, Name: c.operation.Decl.Name, Outcome: outcome, Duration: time.Since(c.timing.started),
-		Rule: c.access.decision.Rule, Replayed: c.reuse.replayedFrom,
+		Kind: kind, Name: end.operation.Decl.Name, Outcome: end.outcome, Duration: time.Since(end.started),
+		Rule: end.decision.Rule, Replayed: end.replayed,
 	}
-	c.describe(&published)
+	e.describe(&published, &end.facts)
 	if kind != eventkind.ToolResult {
-		c.describeStart(&published, b)
+		e.describeStart(&published, &end.facts, b)
 	}
 	switch {
-	case f != nil:
-		published.Error = cutMessage(c.hideSentInputs(f.Message))
-	case interim == "":
-		published.Rows, published.Bytes = c.result.CountedRows(), c.result.Size()
-		if failures := c.result.Failures; failures.Failed > 0 {
-			published.Failures, published.Error = c.describeFailures(failures)
+	case end.failed != nil:
+		published.Error = cutMessage(end.arguments.hideSent(end.failed.Message))
+	case end.interim == "":
+		published.Rows, published.Bytes = end.result.CountedRows(), end.result.Size()
+		if failures := end.result.Failures; failures.Failed > 0 {
+			published.Failures, published.Error = describeFailures(failures, end.arguments)
 		}
 		if e.publisher.Results && kind == eventkind.ToolResult {
-			b.output, published.OutputSize = c.appendOutput(b.output[:0])
+			b.output, published.OutputSize = appendOutput(b.output[:0], end.result, end.arguments)
 			published.Output = b.output
 		}
 	}
@@ -195,11 +194,11 @@ func (c *call) publishEnd(ctx context.Context, f *failure.Failure, interim strin
 
 // describeFailures returns the failures after which the call went on as its events have them, and the message of the
 // first one.
-func (c *call) describeFailures(f adapters.Failures) (described event.Failures, message string) {
+func describeFailures(f adapters.Failures, hide callArguments) (described event.Failures, message string) {
 	described = event.Failures{
-		Failed: f.Failed, Of: f.Of, FailedStep: f.Step, FailedKey: cutMessage(c.hideSentInputs(f.Key)),
+		Failed: f.Failed, Of: f.Of, FailedStep: f.Step, FailedKey: cutMessage(hide.hideSent(f.Key)),
 	}
-	return described, cutMessage(c.hideSentInputs(f.Error))
+	return described, cutMessage(hide.hideSent(f.Error))
 }
 
 const (
@@ -216,14 +215,14 @@ func cutMessage(text string) string {
 
 // appendOutput appends the text of the result as a JSON string, without secrets and sensitive inputs, and returns the
 // size of a text that is not there in full.
-func (c *call) appendOutput(dst []byte) (_ []byte, size int) {
-	text := c.result.Text
-	for _, other := range [][]byte{c.result.Blocks, c.result.Structured} {
+func appendOutput(dst []byte, r *result.Result, hide callArguments) (_ []byte, size int) {
+	text := r.Text
+	for _, other := range [][]byte{r.Blocks, r.Structured} {
 		if len(text) == 0 {
 			text = other
 		}
 	}
-	shown := c.hideSentInputs(string(text))
+	shown := hide.hideSent(string(text))
 	if len(shown) > maxOutput {
 		size, shown = len(shown), shown[:cutText([]byte(shown), maxOutput)]
 	}
@@ -231,63 +230,49 @@ func (c *call) appendOutput(dst []byte) (_ []byte, size int) {
 }
 
 // publishRefusal counts a call that was refused, for an event a second.
-func (c *call) publishRefusal(ctx context.Context, f *failure.Failure, outcome string) {
-	if outcome != audit.Refused || f == nil {
+func (e *callEvents) publishRefusal(ctx context.Context, end *ending) {
+	if end.outcome != audit.Refused || end.failed == nil {
 		return
 	}
 	r := event.Refusal{
-		Operation: c.operation.Kind, Name: c.operation.Decl.Name, Reason: c.refusal(f), Owner: c.action.Owner,
-		Subject: c.caller.Subject,
+		Operation: end.operation.Kind, Name: end.operation.Decl.Name, Reason: end.refusal(), Owner: end.owner,
+		Subject: end.caller.Subject,
 	}
 	if r.Limit = r.Reason == metrics.RefusedByLimit; !r.Limit {
-		r.Message = cutMessage(c.hideSentInputs(f.Message))
+		r.Message = cutMessage(end.arguments.hideSent(end.failed.Message))
 	}
-	c.operation.Env.Refusals.Add(ctx, c.events.publisher, r)
+	end.operation.Env.Refusals.Add(ctx, e.publisher, r)
 }
 
-// runPublished runs the step and publishes what it came to.
-func (s *Step) runPublished(c *call) error {
-	p := c.events.publisher
-	if c.nested || c.operation.Kind != "tool" || !p.Wants(eventkind.ToolStep) {
-		return s.run(c)
-	}
-	began := time.Now()
-	c.action.Attempts = 0
-	err := s.run(c)
-	if interimOutcome(err) == "" {
-		s.publish(c, time.Since(began), err)
-	}
-	return err
-}
+// wantsSteps reports whether anybody reads what the steps of the call came to.
+func (e *callEvents) wantsSteps() bool { return e.publisher.Wants(eventkind.ToolStep) }
 
-func (s *Step) publish(c *call, took time.Duration, err error) {
+// publishStep publishes what a step came to that ran with the call of its backend.
+func (e *callEvents) publishStep(f *facts, s *Step, call *adapters.Call, end stepEnd, took time.Duration) {
 	published := event.Step{
-		Tool: c.operation.Decl.Name, ID: c.callID(), Subject: c.caller.Subject, Owner: c.action.Owner,
+		Tool: f.operation.Decl.Name, ID: e.callID(), Subject: f.caller.Subject, Owner: f.owner,
 		Step: s.Decl.Name, Kind: s.Decl.Backend.Kind, Connection: s.connection, Duration: took,
-		Outcome: backendOutcome(c.frame.Context, err), Attempts: c.action.Attempts,
+		Outcome: backendOutcome(call.Frame.Context, end.err), Attempts: call.Attempts,
 	}
-	output := c.frame.Output
 	if s.Decl.Name == "" {
 		published.Step = s.Decl.Backend.Kind
-	} else {
-		output = c.frame.Steps[s.Decl.Name]
 	}
 	switch {
-	case err != nil:
-	case output == nil && s.Decl.When != nil:
+	case end.err != nil:
+	case end.output == nil && s.Decl.When != nil:
 		published.Outcome = "skipped"
 	default:
-		if f := c.progress.stepFailures; f != nil {
+		if end.failures.Failed > 0 {
 			published.Outcome = audit.Partial
 			if s.Decl.Each == nil && s.Decl.ContinueOnError {
 				published.Outcome = audit.Failed
 			}
-			published.Failures, published.Error = c.describeFailures(*f)
+			published.Failures, published.Error = describeFailures(end.failures, f.arguments)
 			published.FailedStep = "" // is the step of the event
 		}
-		published.Rows, published.Bytes = measureOutput(output)
+		published.Rows, published.Bytes = measureOutput(end.output)
 	}
-	c.events.publisher.Step(c.frame.Context, &published)
+	e.publisher.Step(call.Frame.Context, &published)
 }
 
 // rowMembers are the members of the outputs of backends that hold rows.
@@ -324,9 +309,8 @@ func textSize(v any) int {
 }
 
 // publishRequest publishes that an approval is requested.
-func (p *Program) publishRequest(c *call, a *approval.Approval) {
-	publisher := p.events
-	if !publisher.Wants(eventkind.ApprovalRequested) {
+func (p *Program) publishRequest(ctx context.Context, a *approval.Approval, owner string) {
+	if !p.events.Wants(eventkind.ApprovalRequested) {
 		return
 	}
 	body, err := a.AppendJSON(nil)
@@ -334,7 +318,7 @@ func (p *Program) publishRequest(c *call, a *approval.Approval) {
 		return
 	}
 	m := event.Meta{Kind: eventkind.ApprovalRequested, Operation: "tool", Name: p.Decl.Name,
-		Subject: a.Caller.Subject, Owner: c.action.Owner}
-	publisher.Publish(c.frame.Context, m, event.Member{Name: "tool", Value: p.Decl.Name},
+		Subject: a.Caller.Subject, Owner: owner}
+	p.events.Publish(ctx, m, event.Member{Name: "tool", Value: p.Decl.Name},
 		event.Member{Name: "approval", Value: json.RawMessage(body)})
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"hatchel/adapters"
+	"hatchel/hcl"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 	"hatchel/runtime/elicit"
@@ -17,8 +18,9 @@ import (
 
 // callFiles are the uploaded files of a call.
 type callFiles struct {
-	set *fileSet // nil when there are none
-	own bool     // set belongs to this call, and not to the one that it is a step of
+	set    *fileSet // nil when there are none
+	own    bool     // set belongs to this call, and not to the one that it is a step of
+	dryRun bool     // no file is staged, and no URL signed
 }
 
 // fileSet are the uploaded files of one call, and of the tools that its steps call.
@@ -31,54 +33,46 @@ type fileSet struct {
 	dryRun bool // no file is staged, and no URL signed
 }
 
-// fileSet returns the files of the call. The first use makes them.
-func (c *call) fileSet() *fileSet {
-	if c.files.set == nil {
-		env := c.operation.Env
-		c.files = callFiles{&fileSet{
-			ctx: c.frame.Context, store: env.Files, rules: *env.Uploads, owner: c.action.Owner,
-			staged: env.Files.Stage(), dryRun: c.dryRun,
-		}, true}
-		c.frame.StagedDir = c.files.set.staged.Dir
+// open returns the files of the call. The first use makes them.
+func (f *callFiles) open(env *Environment, call *adapters.Call) *fileSet {
+	if f.set == nil {
+		f.own, f.set = true, &fileSet{
+			ctx: call.Frame.Context, store: env.Files, rules: *env.Uploads, owner: call.Owner,
+			staged: env.Files.Stage(), dryRun: f.dryRun,
+		}
+		call.Frame.StagedDir = f.set.staged.Dir
 	}
-	return c.files.set
+	return f.set
 }
 
-// shareFiles makes the files of the outer call those of this one.
-func (c *call) shareFiles(set *fileSet) {
-	if c.files.set == nil {
-		c.files.set, c.frame.StagedDir = set, set.staged.Dir
-	}
-}
-
-// removeStagedFiles removes the copies of files that were made for the call.
-func (c *call) removeStagedFiles() {
-	if c.files.own {
-		c.files.set.staged.Close() // what cannot be removed now is removed at the next start
+// share makes the files of the outer call those of this one.
+func (f *callFiles) share(set *fileSet, frame *hcl.Frame) {
+	if f.set == nil {
+		f.set, frame.StagedDir = set, set.staged.Dir
 	}
 }
 
-// resolveFiles replaces the references of uploaded files in the inputs by the files, and checks
-// them against what the inputs accept. Inputs from another tool are files already.
-func (o *Operation) resolveFiles(c *call) error {
-	if !o.takesFiles {
-		return nil
+// close removes the copies of files that were made for the call.
+func (f *callFiles) close() {
+	if f.own {
+		f.set.staged.Close() // what cannot be removed now is removed at the next start
 	}
-	r := fileResolver{call: c, known: map[string]*files.File{}}
-	out, err := r.value(c.frame.Input, o.Decl.Input, "")
-	switch {
-	case err != nil:
-		return c.contextCause(err)
-	case len(r.violations) > 0:
-		return o.refuseArguments(c, r.violations)
-	}
-	c.frame.Input, _ = out.(map[string]any)
-	return nil
+}
+
+// resolve returns the inputs of the call with the uploaded files in place of their references, and what the inputs do
+// not accept of them. Inputs from another tool are files already.
+func (f *callFiles) resolve(o *Operation, call *adapters.Call) (map[string]any, []schema.Violation, error) {
+	r := fileResolver{files: f, env: o.Env, call: call, known: map[string]*files.File{}}
+	out, err := r.value(call.Frame.Input, o.Decl.Input, "")
+	input, _ := out.(map[string]any)
+	return input, r.violations, err
 }
 
 // fileResolver resolves the files of one call.
 type fileResolver struct {
-	call       *call
+	files      *callFiles
+	env        *Environment
+	call       *adapters.Call
 	known      map[string]*files.File // by ID, so that the store is asked once for each
 	violations []schema.Violation
 }
@@ -134,14 +128,14 @@ func memberPath(path, name string) string {
 func (r *fileResolver) file(v any, t *schema.Type, path string) (any, error) {
 	f, ok := v.(*attachedFile)
 	if ok {
-		r.call.shareFiles(f.set)
+		r.files.share(f.set, r.call.Frame)
 	} else {
 		ref, isObject := v.(map[string]any)
 		if !isObject {
 			return v, nil
 		}
 		var err error
-		if f, err = r.call.fileSet().find(ref, r.known); errors.Is(err, files.ErrNotFound) {
+		if f, err = r.files.open(r.env, r.call).find(ref, r.known); errors.Is(err, files.ErrNotFound) {
 			r.violate(path, "was not found: you have no such file, or it has expired. Upload it, and "+
 				"pass the file_id of "+
 				"the reply")
@@ -187,26 +181,26 @@ func (s *fileSet) find(ref map[string]any, known map[string]*files.File) (*attac
 	return &attachedFile{set: s, file: f, facts: facts}, nil
 }
 
-// restoreFiles replaces the references in a thawed value by the files.
-func (c *call) restoreFiles(v any) (any, error) {
+// restore replaces the references in a thawed value by the files.
+func (f *callFiles) restore(v any, env *Environment, call *adapters.Call) (any, error) {
 	var err error
 	switch v := v.(type) {
 	case elicit.FileRef:
-		f, err := c.fileSet().find(v, map[string]*files.File{})
+		found, err := f.open(env, call).find(v, map[string]*files.File{})
 		if errors.Is(err, files.ErrNotFound) {
 			const text = "the file %q was not found: it has expired or was removed. Upload it again and repeat the call"
 			return nil, &adapters.Fault{Message: fmt.Sprintf(text, v["filename"]), Cause: err}
 		}
-		return f, err
+		return found, err
 	case []any:
 		for i, e := range v {
-			if v[i], err = c.restoreFiles(e); err != nil {
+			if v[i], err = f.restore(e, env, call); err != nil {
 				return nil, err
 			}
 		}
 	case map[string]any:
 		for name, e := range v {
-			if v[name], err = c.restoreFiles(e); err != nil {
+			if v[name], err = f.restore(e, env, call); err != nil {
 				return nil, err
 			}
 		}

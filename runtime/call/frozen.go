@@ -19,18 +19,18 @@ import (
 // version 0, and the members of version 1 except changes.
 const frozenVersion = 2
 
-// frozenCall is what it takes to resume a call. Values are in the form of elicit.AppendFrozen.
+// frozenCall is the stored form of a pausedCall. Values are in the form of elicit.AppendFrozen.
 type frozenCall struct {
 	Version  int             `json:"v"`
-	Next     int             `json:"at"`    // the step that is run next
-	Spent    int64           `json:"spent"` // milliseconds that the call has run
-	Steps    json.RawMessage `json:"steps"` // the outputs of the steps, by name
+	Next     int             `json:"at"`
+	Spent    int64           `json:"spent"` // in milliseconds
+	Steps    json.RawMessage `json:"steps"`
 	Locals   json.RawMessage `json:"locals,omitempty"`
-	Input    json.RawMessage `json:"input,omitempty"` // where nobody sends it again
-	Done     json.RawMessage `json:"done,omitempty"`  // the answers of the client, by question
+	Input    json.RawMessage `json:"input,omitempty"`
+	Done     json.RawMessage `json:"done,omitempty"`
 	Trace    string          `json:"trace,omitempty"`
 	Approval string          `json:"approval,omitempty"` // a frozenApproval, as JSON
-	Key      string          `json:"key,omitempty"`      // name of the record of the idempotency key
+	Key      string          `json:"key,omitempty"`
 	Changes  []adapters.Part `json:"changes,omitempty"`
 
 	// Failures has those of the steps that were run. A program of version 1 does not know that the call has failed in
@@ -38,33 +38,43 @@ type frozenCall struct {
 	Failures *adapters.Failures `json:"failures,omitempty"`
 }
 
+// pausedCall is what it takes to resume a call.
+type pausedCall struct {
+	next     int           // the step that is run next
+	spent    time.Duration // that the call has run
+	steps    map[string]any
+	locals   map[string]any
+	input    map[string]any  // nil where somebody sends it again
+	done     map[string]any  // the answers of the client, by question
+	trace    string          // traceparent
+	approval *frozenApproval // nil for none
+	key      string          // name of the record of the idempotency key
+	changes  []adapters.Part
+	failures adapters.Failures // of the steps that were run
+
+	unknownChanges, unknownFailures bool // the program that has frozen the call did not record them
+}
+
 // maxFrozenCall is how many bytes a frozen call may have.
 const maxFrozenCall = 4 << 20
 
-// freeze returns what it takes to resume the call, with its inputs where nobody sends them again.
-func (c *call) freeze(input map[string]any) ([]byte, error) {
+// freeze returns the stored form of the call.
+func (p *pausedCall) freeze() ([]byte, error) {
 	f := frozenCall{
-		Version: 1, Next: c.progress.nextStep, Spent: c.elapsed().Milliseconds(),
-		Trace: c.action.Traceparent, Changes: c.action.Changes.Parts(), Failures: &c.action.Failures,
+		Version: 1, Next: p.next, Spent: p.spent.Milliseconds(), Trace: p.trace, Key: p.key, Changes: p.changes,
+		Failures: &p.failures,
 	}
 	if f.Failures.Failed > 0 {
 		f.Version = frozenVersion
 	}
-	var done map[string]any
-	if c.elicitation != nil {
-		done = c.elicitation.Done
-	}
-	if c.approval != nil {
-		text, _ := json.Marshal(c.approval.frozenApproval) // texts and times
+	if p.approval != nil {
+		text, _ := json.Marshal(p.approval) // texts and times
 		f.Approval = string(text)
-	}
-	if c.reuse.claim.Held() {
-		f.Key = c.reuse.claim.Name()
 	}
 	var frozen bytes.Buffer
 	err := errors.Join(
-		appendFrozen(&f.Steps, c.frame.Steps), appendFrozen(&f.Locals, c.frame.ComputedLocals()),
-		appendFrozen(&f.Input, input), appendFrozen(&f.Done, done),
+		appendFrozen(&f.Steps, p.steps), appendFrozen(&f.Locals, p.locals), appendFrozen(&f.Input, p.input),
+		appendFrozen(&f.Done, p.done),
 	)
 	if err == nil {
 		encoder := json.NewEncoder(&frozen)
@@ -92,92 +102,67 @@ func appendFrozen(member *json.RawMessage, m map[string]any) (err error) {
 
 var errFrozenCall = errors.New("the frozen call does not belong to the operation")
 
-// thaw makes the call what it was when it was frozen. It must be a call of the same operation. It reserves the memory
-// of what it decodes.
-func (c *call) thaw(frozen []byte, reserve func(bytes int64) error) error {
+// thaw reads the stored form of a call with so many steps. It reserves the memory of what it decodes.
+func thaw(frozen []byte, steps int, reserve func(bytes int64) error) (p pausedCall, err error) {
 	var f frozenCall
 	if err := json.Unmarshal(frozen, &f); err != nil {
-		return fmt.Errorf("%w: %w", errFrozenCall, err)
+		return p, fmt.Errorf("%w: %w", errFrozenCall, err)
 	}
 	if f.Version > frozenVersion {
 		const text = "the call has waited in a form that only a newer version of this server reads (version %d, and " +
 			"this one reads up to %d), so it was not continued here. Find out what it has done before calling again"
-		return &adapters.Fault{Message: fmt.Sprintf(text, f.Version, frozenVersion)}
+		return p, &adapters.Fault{Message: fmt.Sprintf(text, f.Version, frozenVersion)}
 	}
-	var steps, locals, input, done map[string]any
-	var err error
+	p = pausedCall{
+		next: f.Next, spent: time.Duration(f.Spent) * time.Millisecond, trace: f.Trace, key: f.Key, changes: f.Changes,
+		unknownChanges: f.Version == 0, unknownFailures: f.Failures == nil,
+	}
 	for _, m := range []struct {
 		into   *map[string]any
 		member json.RawMessage
-	}{{&steps, f.Steps}, {&locals, f.Locals}, {&input, f.Input}, {&done, f.Done}} {
-		if err = c.thawMap(m.into, m.member, reserve); err != nil {
-			break
+	}{{&p.steps, f.Steps}, {&p.locals, f.Locals}, {&p.input, f.Input}, {&p.done, f.Done}} {
+		if *m.into, err = thawMap(m.member, reserve); err != nil {
+			return p, err
 		}
 	}
-	switch {
-	case err != nil:
-		return err
-	case steps == nil || f.Next < 0 || f.Next > len(c.operation.Steps):
-		return errFrozenCall
-	}
-	c.progress.nextStep, c.timing.offset, c.frame.Steps = f.Next, time.Duration(f.Spent)*time.Millisecond, steps
-	c.reuse.resumedKey = f.Key
-	if f.Trace != "" {
-		c.resumeTrace(f.Trace)
+	if p.steps == nil || f.Next < 0 || f.Next > steps {
+		return p, errFrozenCall
 	}
 	if f.Approval != "" {
-		if c.approval, err = thawApproval(f.Approval); err != nil {
-			return err
+		p.approval = new(frozenApproval)
+		if json.Unmarshal([]byte(f.Approval), p.approval) != nil {
+			return p, errFrozenCall
 		}
 	}
-	if locals != nil {
-		c.frame.RestoreLocals(locals)
-	}
-	if input != nil {
-		c.frame.Input = input
-	}
-	if done != nil && c.elicitation != nil {
-		c.elicitation.Done = done
-	}
-	if f.Version == 0 {
-		f.Changes = c.changesOfSteps()
-	}
-	c.action.Changes.Restore(f.Changes)
 	if f.Failures != nil {
-		c.action.Failures = *f.Failures
-	} else {
-		c.action.Failures = c.failuresOfSteps()
+		p.failures = *f.Failures
 	}
-	return nil
+	return p, nil
 }
 
-// thawMap reads a map that appendFrozen has written; nil for nothing. Its uploaded files are found again.
-func (c *call) thawMap(into *map[string]any, member json.RawMessage, reserve func(bytes int64) error) error {
+// thawMap reads a map that appendFrozen has written; nil for nothing.
+func thawMap(member json.RawMessage, reserve func(bytes int64) error) (map[string]any, error) {
 	if member == nil || string(member) == "null" {
-		return nil
+		return nil, nil
 	}
 	v, err := elicit.Thaw(member, reserve)
-	if err == nil && c.operation.takesFiles {
-		v, err = c.restoreFiles(v)
-	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	m, isMap := v.(map[string]any)
 	if !isMap {
-		return errFrozenCall
+		return nil, errFrozenCall
 	}
-	*into = m
-	return nil
+	return m, nil
 }
 
-// failuresOfSteps returns the failures of the steps that have run, as far as they are known from their outputs.
-func (c *call) failuresOfSteps() (all adapters.Failures) {
-	for _, s := range c.operation.Steps[:c.progress.nextStep] {
+// failuresOf returns the failures of steps that have run, as far as they are known from their outputs.
+func failuresOf(steps []*Step, found map[string]any) (all adapters.Failures) {
+	for _, s := range steps {
 		if !s.Decl.ContinueOnError {
 			continue
 		}
-		outputs := []any{c.frame.Steps[s.Decl.Name]}
+		outputs := []any{found[s.Decl.Name]}
 		switch out := outputs[0].(type) {
 		case []any:
 			outputs = out
@@ -208,12 +193,13 @@ func (c *call) failuresOfSteps() (all adapters.Failures) {
 	return all
 }
 
-// changesOfSteps returns what the steps that have run have changed, as far as that is known without a record of it.
-func (c *call) changesOfSteps() (parts []adapters.Part) {
-	for _, s := range c.operation.Steps[:c.progress.nextStep] {
+// changesOf returns what steps that have run have changed in a call of a tool, as far as that is known without a record
+// of it.
+func changesOf(steps []*Step, found map[string]any, of *adapters.Changes) (parts []adapters.Part) {
+	for _, s := range steps {
 		_, callsTool := s.Action.(*toolCall)
-		if (s.writes || callsTool && !s.Decl.Backend.Effects.ReadOnly) && c.frame.Steps[s.Decl.Name] != nil {
-			parts = append(parts, adapters.Part{Name: s.part(c.action.Changes), Done: 1})
+		if (s.writes || callsTool && !s.Decl.Backend.Effects.ReadOnly) && found[s.Decl.Name] != nil {
+			parts = append(parts, adapters.Part{Name: s.part(of), Done: 1})
 		}
 	}
 	return parts

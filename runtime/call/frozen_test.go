@@ -21,7 +21,7 @@ func TestACallThatWasFrozenBeforeThereWereVersionsIsRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	steps := map[string]any{"a": map[string]any{"$odd": "text", "rows": []any{1, 2}}}
-	if c.progress.nextStep != 0 || c.timing.offset.Milliseconds() != 1500 || c.reuse.resumedKey != "KEY" ||
+	if c.progress.nextStep != 0 || c.clock.offset.Milliseconds() != 1500 || c.reuse.resumedKey != "KEY" ||
 		!reflect.DeepEqual(c.frame.Steps, steps) || c.approval.Stage != approvalComplete || c.frame.Input["n"] != 3.0 {
 		t.Errorf("%+v %v %v", c.progress, c.frame.Steps, c.frame.Input)
 	}

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"time"
 
+	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/internal/ctxtime"
 	"hatchel/runtime/audit"
@@ -17,6 +18,7 @@ import (
 	"hatchel/runtime/idempotency"
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/metrics"
+	"hatchel/runtime/result"
 	"hatchel/runtime/state"
 	"hatchel/runtime/task"
 )
@@ -53,86 +55,88 @@ const (
 		"kept. It is not carried out again.")
 )
 
-// acquireKey makes the call the one that is carried out under its idempotency key, if it has one.
-// When another call with the same key was carried out, it fails with what that came to:
-// errHasResult or its failure.
-func (p *Program) acquireKey(c *call) error {
-	key, _ := c.frame.Input[hcl.KeyInput].(string)
-	if p.tool.Idempotency == nil || c.nested || key == "" || p.tool.Cache != nil && c.approval == nil {
-		return nil
-	}
-	claim, err := p.newClaim(c, key)
-	if err != nil {
-		return c.evalError(err)
-	}
+// keys is the stage in which a call becomes the one that is carried out under its idempotency key.
+type keys struct {
+	program   *Program
+	call      *adapters.Call
+	clock     *clock
+	caller    *mcp.Caller
+	approvals *approvals
+	claim     *idempotency.Claim
+	resumes   string // name of the record of the key that a paused call resumes with
+	mayFollow bool   // the caller can follow a task
+}
+
+// keyUse is what a call came to at its key: it has a claim, or what another call with the same key came to.
+type keyUse struct {
+	claim     *idempotency.Claim
+	result    *result.Cached // of the other call
+	replayed  string         // as in audit.Record
+	refusedBy string         // what has refused the call, for metrics
+}
+
+// acquire awaits the approvals of the call and then acquires its key. When another call with the same key was carried
+// out, it returns the result of that, or fails as that did.
+func (k *keys) acquire() (use keyUse, err error) {
 	var orphanedAt time.Time // since when the process that has the key is dead
 	var before *state.Record
 	for poll := minKeyPoll; ; poll = min(2*poll, maxKeyPoll) {
 		if before == nil {
-			if before, err = p.approveUnlessStarted(c, claim); err != nil {
-				return c.contextCause(err)
+			before, err = k.approveUnlessStarted()
+			if use.refusedBy = k.approvals.refusedBy(); err != nil {
+				return use, k.clock.cause(err)
 			}
 		}
-		if before == nil || c.reuse.resumedKey != "" {
-			before, err = claim.Acquire(c.frame.Context, c.reuse.resumedKey, p.Decl.Timeout)
+		if before == nil || k.resumes != "" {
+			before, err = k.claim.Acquire(k.call.Frame.Context, k.resumes, k.program.Decl.Timeout)
 		}
 		switch {
 		case errors.Is(err, state.ErrFull):
-			return failure.NotDone{Message: noRoomForKey, Advice: "try again later", Cause: err}
+			return use, failure.NotDone{Message: noRoomForKey, Advice: "try again later", Cause: err}
 		case errors.Is(err, state.ErrUnavailable):
-			return failure.NotDone{
+			return use, failure.NotDone{
 				Message: "the state store that records keys is unavailable.", Advice: failure.StateAdvice(err),
 				Cause: failure.StateError(err),
 			}
 		case err != nil:
-			return c.contextCause(failure.StateError(err))
+			return use, k.clock.cause(failure.StateError(err))
 		case before == nil:
-			c.reuse.claim, c.action.Key, c.access.refusedBy = claim, key, ""
-			return nil
+			return keyUse{claim: k.claim}, nil
 		}
-		c.access.refusedBy = metrics.RefusedByKey
-		ownerDead, err := p.useRecord(c, claim, before)
+		use.refusedBy = metrics.RefusedByKey
+		ownerDead, err := k.useRecord(&use, before)
 		switch {
 		case err != errInProgress:
-			return err
+			return use, err
 		case !ownerDead:
 			orphanedAt = time.Time{}
 		case orphanedAt.IsZero():
 			orphanedAt = time.Now()
 		case time.Since(orphanedAt) > state.OwnerTTL: // it has had time to come back
-			return outcomeUnknown
+			return use, outcomeUnknown
 		}
-		if c.waitWithTimeout(func(ctx context.Context) error { return ctxtime.Sleep(ctx, poll) }) != nil {
-			return keyInProgress
+		if k.clock.bound(func(ctx context.Context) error { return ctxtime.Sleep(ctx, poll) }) != nil {
+			return use, keyInProgress
 		}
-		if before, err = claim.Find(c.frame.Context); err != nil {
-			return c.contextCause(err)
+		if before, err = k.claim.Find(k.call.Frame.Context); err != nil {
+			return use, k.clock.cause(err)
 		}
 	}
-}
-
-// releaseKey frees the key of a call that was not carried out.
-func (c *call) releaseKey() error {
-	claim := c.reuse.claim
-	if claim == nil {
-		return nil
-	}
-	c.reuse.claim, c.action.Key = nil, ""
-	return claim.Release(c.frame.Context)
 }
 
 // approveUnlessStarted awaits the approvals of a call with a key, or returns the record of another
 // call that has started meanwhile. The key stays free while people are asked, because nothing is
 // done then.
-func (p *Program) approveUnlessStarted(c *call, claim *idempotency.Claim) (before *state.Record, err error) {
-	for !c.approval.isComplete() {
-		c.approval.sameKeyStarted = func() (_ bool, err error) {
-			before, err = claim.Find(c.frame.Context)
+func (k *keys) approveUnlessStarted() (before *state.Record, err error) {
+	a := k.approvals
+	for !a.isComplete() {
+		a.sameKeyStarted = func() (_ bool, err error) {
+			before, err = k.claim.Find(k.call.Frame.Context)
 			return before != nil, err
 		}
-		started, err := c.approval.sameKeyStarted()
+		started, err := a.sameKeyStarted()
 		if err == nil && !started {
-			err = p.awaitApprovals(c)
+			err = a.await()
 		}
 		switch {
 		case err != errSameKeyStarted:
@@ -144,18 +148,19 @@ func (p *Program) approveUnlessStarted(c *call, claim *idempotency.Claim) (befor
 	return nil, nil
 }
 
-func (p *Program) newClaim(c *call, key string) (*idempotency.Claim, error) {
-	frozen, err := c.canonicalInput()
-	name := digest.Of("idempotency", p.Decl.Name, c.action.Owner, key).String()
+// newClaim returns the claim of a call with a key.
+func (p *Program) newClaim(call *adapters.Call, key string) (*idempotency.Claim, error) {
+	frozen, err := canonicalInput(call.Frame)
+	name := digest.Of("idempotency", p.Decl.Name, call.Owner, key).String()
 	arguments := digest.Of("arguments", string(frozen)).String()
 	return idempotency.New(p.Env.Keys, name, arguments, p.tool.Idempotency.TTL), err
 }
 
-// canonicalInput returns the inputs of the call without its key, encoded so that equal inputs are
+// canonicalInput returns the inputs of a call without its key, encoded so that equal inputs are
 // equal.
-func (c *call) canonicalInput() ([]byte, error) {
-	input := make(map[string]any, len(c.frame.Input))
-	for name, v := range c.frame.Input {
+func canonicalInput(f *hcl.Frame) ([]byte, error) {
+	input := make(map[string]any, len(f.Input))
+	for name, v := range f.Input {
 		if name != hcl.KeyInput {
 			input[name] = v
 		}
@@ -163,47 +168,43 @@ func (c *call) canonicalInput() ([]byte, error) {
 	return elicit.AppendFrozen(nil, input)
 }
 
-// useRecord returns what the call before this one with the same key came to: errHasResult when this
-// call has its result now, errInProgress while that is not known. OwnerDead says that the process
-// of that call is dead.
-func (p *Program) useRecord(c *call, claim *idempotency.Claim, before *state.Record) (ownerDead bool, err error) {
+// useRecord uses what the call before this one with the same key came to. The error is errInProgress while that is not
+// known. OwnerDead says that the process of that call is dead.
+func (k *keys) useRecord(use *keyUse, before *state.Record) (ownerDead bool, err error) {
 	record, err := idempotency.Decode(before)
 	if err != nil {
 		return false, err
 	}
 	switch {
-	case record.Arguments != claim.Record.Arguments:
+	case record.Arguments != k.claim.Record.Arguments:
 		return false, keyOfOtherArguments
 	case record.Status == idempotency.Started:
 		return !before.OwnerAlive, errInProgress
 	case record.Status == idempotency.Paused:
 		return false, keyPaused
 	case record.Status == idempotency.Task:
-		c.reuse.replayedFrom = audit.FromKey
-		return false, p.joinTask(c, record.Task)
+		use.replayed = audit.FromKey
+		return false, k.joinTask(record.Task)
 	case record.Status == idempotency.Done && record.Failure != nil:
-		c.reuse.replayedFrom = audit.FromKey
+		use.replayed = audit.FromKey
 		return false, idempotency.ReplayedError{RecordedFailure: record.Failure}
 	case record.Status == idempotency.Done && record.Result != nil:
-		c.reuse.replayedFrom = audit.FromKey
-		if err := c.result.Restore(record.Result); err != nil {
-			return false, err
-		}
-		return false, errHasResult
+		use.replayed, use.result = audit.FromKey, record.Result
+		return false, nil
 	}
 	return false, outcomeUnknown
 }
 
 // joinTask finds the task that a call with the same key has become.
-func (p *Program) joinTask(c *call, id string) error {
-	if c.approval != nil && c.approval.task != "" {
+func (k *keys) joinTask(id string) error {
+	if a := k.approvals.approvalState; a != nil && a.task != "" {
 		return failure.Refusal("The call with this idempotency_key continues as the task " + id +
 			". It is not carried out again.")
 	}
-	if c.progress.taskStage == 0 && !c.progress.mayBecomeTask {
+	if !k.mayFollow {
 		return taskNotFollowed
 	}
-	t, err := p.Env.Tasks.Find(c.frame.Context, id, c.caller)
+	t, err := k.program.Env.Tasks.Find(k.call.Frame.Context, id, k.caller)
 	var unknown *mcp.Error
 	switch {
 	case errors.As(err, &unknown):
@@ -214,28 +215,28 @@ func (p *Program) joinTask(c *call, id string) error {
 	return &existingTaskError{t}
 }
 
-// finishKey stores what the call came to for other calls with the same key.
-func (c *call) finishKey(ctx context.Context, err error, failed *failure.Failure) {
-	claim := c.reuse.claim
-	if !claim.Held() {
-		return
-	}
+// finishKey stores what a call of an operation came to for other calls with the same key. Message is what its caller
+// reads about its failure.
+func (o *Operation) finishKey(
+	ctx context.Context, claim *idempotency.Claim, err error, failed *failure.Failure, message string,
+	changes *adapters.Changes,
+) {
 	var finishErr error
 	switch {
 	case failed == nil:
 		claim.Record.Result = claim.Result
 		finishErr = claim.Finish(ctx, idempotency.Done)
-	case !c.mayHaveActed(), c.mayRepeat(err, failed):
+	case !mayHaveActed(changes), mayRepeat(err, failed, changes):
 		finishErr = claim.Release(ctx)
 	case failed.Internal || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
 		finishErr = claim.Finish(ctx, idempotency.Lost)
 	default:
-		claim.Record.Failure = &idempotency.RecordedFailure{Message: c.publicMessage(failed), ID: failed.ID}
+		claim.Record.Failure = &idempotency.RecordedFailure{Message: message, ID: failed.ID}
 		finishErr = claim.Finish(ctx, idempotency.Done)
 	}
 	logFailure := func(err error) {
 		const text = "outcome of idempotency key not stored"
-		c.operation.Env.LogFailure(ctx, slog.LevelError, text, err, "tool", c.operation.Decl.Name)
+		o.Env.LogFailure(ctx, slog.LevelError, text, err, "tool", o.Decl.Name)
 	}
 	retryable := claim.Record.Status != idempotency.Started && errors.Is(finishErr, state.ErrUnavailable)
 	if finishErr != nil && !(retryable && claim.RetryFinish(logFailure)) {
@@ -243,16 +244,26 @@ func (c *call) finishKey(ctx context.Context, err error, failed *failure.Failure
 	}
 }
 
+// releaseKey frees the key of a call that was not carried out.
+func (r *reuse) releaseKey(ctx context.Context) error {
+	claim := r.claim
+	if claim == nil {
+		return nil
+	}
+	r.claim = nil
+	return claim.Release(ctx)
+}
+
 // pauseKey keeps the key for a call that pauses; when nothing was done yet, the key is free until
 // the call resumes.
-func (c *call) pauseKey(ctx context.Context) error {
+func pauseKey(ctx context.Context, claim *idempotency.Claim, acted bool) error {
 	switch {
-	case !c.reuse.claim.Held():
+	case !claim.Held():
 		return nil
-	case !c.mayHaveActed():
-		return c.reuse.claim.Release(ctx)
+	case !acted:
+		return claim.Release(ctx)
 	}
-	err := c.reuse.claim.Finish(ctx, idempotency.Paused)
+	err := claim.Finish(ctx, idempotency.Paused)
 	if errors.Is(err, idempotency.ErrGone) { // another process has resumed the call
 		return nil
 	}

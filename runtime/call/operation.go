@@ -107,41 +107,21 @@ func (o *Operation) WritesLog() bool {
 	return slices.ContainsFunc(o.Steps, isLog) || slices.ContainsFunc(o.CallsTools(), writesLog)
 }
 
-// run carries out a call of a prompt, a resource or a completion up to the outputs of its steps.
-func (o *Operation) run(c *call, in inputs) error {
-	if err := o.admit(c, in); err != nil {
-		return err
+// stepsRun returns the names of the steps that a part of a call has run: those from first on, and next unless the call
+// continues there as a task. Outputs are those of the steps.
+func (o *Operation) stepsRun(first, next int, outputs map[string]any, becomesTask bool) (names []string) {
+	for i := first; i < len(o.Steps) && i <= next; i++ {
+		s := o.Steps[i].Decl
+		finished := i < next
+		switch {
+		case !finished && becomesTask, finished && s.When != nil && outputs[s.Name] == nil:
+		case s.Name == "":
+			names = append(names, s.Backend.Kind)
+		default:
+			names = append(names, s.Name)
+		}
 	}
-	if err := c.resume(); err != nil {
-		return c.contextCause(err)
-	}
-	if err := c.recordStart(); err != nil {
-		return err
-	}
-	return o.runSteps(c)
-}
-
-// admit validates and authorizes a call.
-func (o *Operation) admit(c *call, in inputs) error {
-	err := o.validate(c, in)
-	if err == nil {
-		err = o.resolveFiles(c)
-	}
-	if err == nil {
-		err = o.runChecks(c)
-	}
-	if err == nil {
-		err = o.authorize(c)
-	}
-	if err != nil {
-		return o.hideReason(c, err)
-	}
-	return nil
-}
-
-// admitRecovered is admit with panics as errors.
-func (o *Operation) admitRecovered(c *call, in inputs) error {
-	return failure.Try(func() error { return o.admit(c, in) })
+	return names
 }
 
 // CheckScopes rejects a caller without the scopes that the operation requires. Without
@@ -174,108 +154,81 @@ const invalidArguments = "The arguments are not valid, and nothing was done:\n"
 // unavailable is the answer of an operation that was refused at start.
 const unavailable = "the %s %s is not available, because the server lacks %s. Calling it again does not help"
 
-// validate reads the arguments, and reports everything that is wrong with them.
-func (o *Operation) validate(c *call, in inputs) error {
+// unreadable returns why arguments are not read at all.
+func (o *Operation) unreadable(in inputs) error {
 	if o.Missing != "" {
 		return failure.Refusal(fmt.Sprintf(unavailable, o.Kind, o.Decl.Name, o.Missing))
 	}
-	if in.err != nil {
-		return in.err
-	}
-	var violations []schema.Violation
-	var err error
+	return in.err
+}
+
+// readInputs reads the arguments, and returns everything that is wrong with them.
+func (o *Operation) readInputs(in inputs, budget *argumentBudget) (map[string]any, []schema.Violation, error) {
 	switch {
 	case in.texts != nil:
-		c.frame.Input, violations, err = o.Decl.ParseTexts(in.texts, (*argumentBudget)(c))
+		return o.Decl.ParseTexts(in.texts, budget)
 	case in.values == nil:
-		c.frame.Input, violations, err = o.Decl.Validator.Arguments(in.raw, (*argumentBudget)(c))
-	default:
-		var v any
-		v, violations, err = o.Decl.Validator.Check(in.values, (*argumentBudget)(c))
-		c.frame.Input, _ = v.(map[string]any)
+		return o.Decl.Validator.Arguments(in.raw, budget)
 	}
-	if err != nil {
-		return c.refuseBudget(err)
-	}
-	if len(violations) == 0 {
-		return nil
-	}
-	return o.refuseArguments(c, violations)
+	v, violations, err := o.Decl.Validator.Check(in.values, budget)
+	input, _ := v.(map[string]any)
+	return input, violations, err
 }
 
 // copiesInTask is how often a task has the text of its call: in its record, and in the row of that.
 const copiesInTask = 2
 
-// argumentBudget is what the arguments of a call may take.
-type argumentBudget call
+// argumentBudget is what the arguments of a call may take. Its failure says which of the limits was reached.
+type argumentBudget struct {
+	frame   *hcl.Frame
+	clock   *clock
+	request *mcp.CallRequest
+	inTask  int64 // bytes that the task takes which the call may become
+}
 
 // Reserve reserves the memory that the decoded arguments take, with that of the task that the call may become: later,
 // when it becomes one, something may have been done.
-func (c *argumentBudget) Reserve(bytes int64) error {
-	if c.progress.mayBecomeTask {
-		bytes += copiesInTask * int64(len(c.raw))
-	}
-	return c.events.request.Reserve(bytes)
-}
+func (b *argumentBudget) Reserve(bytes int64) error { return b.request.Reserve(bytes + b.inTask) }
 
 // Step fails when the time of the call is over.
-func (c *argumentBudget) Step(elements int) error {
-	c.frame.Functions.Call = &c.timing.compute
-	return c.frame.Functions.Step(elements)
+func (b *argumentBudget) Step(elements int) error {
+	b.frame.Functions.Call = &b.clock.compute
+	return b.frame.Functions.Step(elements)
 }
 
-// refuseBudget returns the failure of arguments for which there is no memory, or no time.
-func (c *call) refuseBudget(err error) error {
-	if errors.Is(err, context.DeadlineExceeded) && c.frame.Context.Err() != context.Canceled {
-		c.access.refusedBy = metrics.RefusedByArgument
+// refuse returns the failure of arguments for which there is no memory, or no time, and which of the two it was, for
+// metrics; empty for another error.
+func (b *argumentBudget) refuse(err error) (_ error, refusedBy string) {
+	if errors.Is(err, context.DeadlineExceeded) && b.frame.Context.Err() != context.Canceled {
 		const format = "Checking the arguments took longer than the timeout of %s."
 		return failure.NotDone{
-			Message: fmt.Sprintf(format, failure.FormatDuration(c.operation.Decl.Timeout)),
+			Message: fmt.Sprintf(format, failure.FormatDuration(b.clock.timeout)),
 			Advice:  "Send fewer or shorter values.",
-		}
+		}, metrics.RefusedByArgument
 	}
-	if c.timing.compute.Err() != nil {
-		return c.contextCause(err)
+	if b.clock.compute.Err() != nil {
+		return b.clock.cause(err), ""
 	}
-	c.access.refusedBy = metrics.RefusedByMemory
 	if large, ok := errors.AsType[*mcp.TooLargeError](err); ok {
 		const format = "The arguments were not read, and nothing was done: %v. Send fewer values in one call."
-		return failure.Refusal(fmt.Sprintf(format, large))
+		err = failure.Refusal(fmt.Sprintf(format, large))
 	}
-	return err
+	return err, metrics.RefusedByMemory
 }
 
-// refuseArguments returns the failure of arguments that their types refuse.
-func (o *Operation) refuseArguments(c *call, violations []schema.Violation) error {
-	if o.Env.Observer != nil && !c.nested {
-		o.Env.Observer.Refused(violations)
-	}
-	c.access.refusedBy = metrics.RefusedByArgument
-	head := invalidArguments
-	if c.nested {
-		head = "The arguments are not valid:\n"
-	}
-	return failure.Refusal(head + result.ListViolations(violations))
-}
-
-// runChecks evaluates the check blocks, and reports every one that is false.
-func (o *Operation) runChecks(c *call) error {
-	var failed []string
+// checkInputs evaluates the check blocks, and returns the messages of those that are false.
+func (o *Operation) checkInputs(f *hcl.Frame) (failed []string, err error) {
 	for _, check := range o.Decl.Checks {
-		ok, err := check.That.Eval(c.frame, nil)
+		ok, err := check.That.Eval(f, nil)
 		switch {
 		case err != nil && len(failed) > 0: // it may depend on a check that failed
 		case err != nil:
-			return c.evalError(err)
+			return nil, err
 		case !ok:
-			failed = append(failed, failure.Render(check.Message, c.frame))
+			failed = append(failed, failure.Render(check.Message, f))
 		}
 	}
-	if len(failed) == 0 {
-		return nil
-	}
-	c.access.refusedBy = metrics.RefusedByArgument
-	return failure.Refusal(strings.Join(failed, "\n"))
+	return failed, nil
 }
 
 const (

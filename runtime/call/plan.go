@@ -28,75 +28,76 @@ func (p *Program) PlanEffects(
 	defer c.result.Release()
 	defer func() {
 		if err != nil {
-			err = errors.New(c.publicMessage(c.failed(err)))
+			err = errors.New(c.failureWriter().public(c.failed(err)))
 		}
 	}()
 	defer failure.Recover(&err)
-	c.dryRun = true
-	if err := p.admitPlan(c, caller, inputs{raw: arguments}); err != nil {
+	c.program, c.files.dryRun = p, true
+	if err := c.admitPlan(caller, inputs{raw: arguments}); err != nil {
 		return "", nil, err
 	}
-	if effects, err = p.planSteps(c); err != nil || len(p.Approvals) == 0 {
+	if effects, err = p.planSteps(&c.action); err != nil || len(p.Approvals) == 0 {
 		return "", effects, err
 	}
-	if err := p.findRequiredApprovals(c); err != nil {
+	if err := c.requireApprovals(); err != nil {
 		return "", nil, err
 	}
-	return p.planApprovals(c), effects, nil
+	s := c.approvals()
+	return s.view.plan(s.approvalState), effects, nil
 }
 
 // admitPlan is admit for a call that is not made. Without a caller nothing is authorized.
-func (p *Program) admitPlan(c *call, caller *mcp.Caller, in inputs) error {
+func (c *engine) admitPlan(caller *mcp.Caller, in inputs) error {
 	if caller != nil {
-		if err := p.checkVisible(c, p.Decl.Name); err != nil {
+		if err := c.checkVisible(c.operation.Decl.Name); err != nil {
 			return err
 		}
-		if err := p.CheckScopes(caller); err != nil {
+		if err := c.operation.CheckScopes(caller); err != nil {
 			return err
 		}
-		return p.admit(c, in)
+		return c.admit(in)
 	}
-	if err := p.validate(c, in); err != nil {
+	if err := c.validate(in); err != nil {
 		return err
 	}
-	if err := p.resolveFiles(c); err != nil {
+	if err := c.resolveFiles(); err != nil {
 		return err
 	}
-	return p.runChecks(c)
+	return c.checkInputs()
 }
 
-// planApprovals says which approvals the call would need.
-func (p *Program) planApprovals(c *call) string {
-	if c.approval == nil {
+// plan says which approvals the call would need, nil for none.
+func (v *approvalView) plan(needed *approvalState) string {
+	if needed == nil {
 		return ""
 	}
 	var out strings.Builder
 	for _, group := range []struct {
 		by    string
 		rules []*ApprovalRule
-	}{{"of the client's user", c.approval.userRules}, {"of an operator", c.approval.operatorRules}} {
+	}{{"of the client's user", needed.userRules}, {"of an operator", needed.operatorRules}} {
 		if len(group.rules) > 0 {
 			names := strings.Join(ruleNames(group.rules), ", ")
-			fmt.Fprintf(&out, "needs the approval %s (%s): %s\n", group.by, names, p.approvalMessage(c, group.rules))
+			fmt.Fprintf(&out, "needs the approval %s (%s): %s\n", group.by, names, v.message(group.rules))
 		}
 	}
 	return out.String()
 }
 
 // planSteps says what a call that was admitted would send, without secrets.
-func (p *Program) planSteps(c *call) ([]adapters.Effect, error) {
-	if len(p.Steps) == 0 {
+func (o *Operation) planSteps(call *adapters.Call) ([]adapters.Effect, error) {
+	if len(o.Steps) == 0 {
 		return adapters.PlanEffects("", "", "Nothing is sent: the result is computed from the arguments."), nil
 	}
 	var out []adapters.Effect
-	for i, s := range p.Steps {
-		effects, err := s.plan(c, i > 0)
+	for i, s := range o.Steps {
+		effects, err := s.plan(call, i > 0)
 		if err != nil {
 			return nil, err
 		}
 		for _, e := range effects {
 			e.Step = s.Decl.Name
-			out = append(out, e.Map(p.Env.Scrubber.Text))
+			out = append(out, e.Map(o.Env.Scrubber.Text))
 		}
 	}
 	return out, nil
@@ -108,7 +109,7 @@ func remark(format string, args ...any) adapters.Effect {
 }
 
 // plan says what one step would send. Later is set for every step but the first.
-func (s *Step) plan(c *call, later bool) ([]adapters.Effect, error) {
+func (s *Step) plan(call *adapters.Call, later bool) ([]adapters.Effect, error) {
 	var out []adapters.Effect
 	if s.Decl.When != nil {
 		out = append(out, remark("(only when %s)", s.Decl.When.Source()))
@@ -119,9 +120,9 @@ func (s *Step) plan(c *call, later bool) ([]adapters.Effect, error) {
 	}
 	plan := planner.Plan
 	if s.Decl.Each != nil {
-		plan = func(*adapters.Call) ([]adapters.Effect, error) { return s.planElements(c, planner) }
+		plan = func(*adapters.Call) ([]adapters.Effect, error) { return s.planElements(call, planner) }
 	}
-	effects, err := plan(&c.action)
+	effects, err := plan(call)
 	if err != nil && later {
 		return append(out, remark("not known before the steps above have run")), nil
 	}
@@ -132,16 +133,16 @@ func (s *Step) plan(c *call, later bool) ([]adapters.Effect, error) {
 const maxPlannedElements = 20
 
 // planElements says what a step with each would send, element by element.
-func (s *Step) planElements(c *call, planner adapters.Planner) ([]adapters.Effect, error) {
-	elements, _, err := s.elements(c.frame)
+func (s *Step) planElements(call *adapters.Call, planner adapters.Planner) ([]adapters.Effect, error) {
+	elements, _, err := s.elements(call.Frame)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { c.frame.Each = nil }()
+	defer func() { call.Frame.Each = nil }()
 	out := []adapters.Effect{remark("(once for each element, %d in all)", len(elements))}
 	for i := range elements[:min(len(elements), maxPlannedElements)] {
-		c.frame.Each = &elements[i]
-		effects, err := planner.Plan(&c.action)
+		call.Frame.Each = &elements[i]
+		effects, err := planner.Plan(call)
 		if err != nil {
 			return nil, err
 		}

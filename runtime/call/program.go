@@ -2,12 +2,10 @@ package call
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"hatchel/hcl"
 	"hatchel/hcl/schema"
-	"hatchel/runtime/elicit"
 	"hatchel/runtime/failure"
 	"hatchel/runtime/limit"
 	"hatchel/runtime/mcp"
@@ -57,175 +55,51 @@ func (p *Program) RunToEnd(ctx context.Context, req *mcp.CallRequest, tracer *Tr
 	return p.serve(ctx, req, false, tracer)
 }
 
+// serve carries out a call, accounts for it and answers it. Tasks says that it may become a task.
 func (p *Program) serve(
 	ctx context.Context, req *mcp.CallRequest, tasks bool, tracer *Tracer,
 ) (mcp.Outcome, error) {
 	c := p.newRequestCall(ctx, req)
+	c.program = p
 	if tracer != nil {
-		c.traceTo(tracer.write, tracer.explain)
+		traceTo(&c.action, c.arguments(), tracer.write, tracer.explain)
 	}
-	defer c.unpin()
-	defer c.release()
-	err := p.execute(c, req, tasks)
+	answered := false
+	defer func() {
+		c.release()
+		c.clock.unpin()
+		if answered {
+			c.recycle()
+		}
+	}()
+	err := failure.Try(func() (err error) {
+		if err := c.accept(req); err != nil {
+			return err
+		}
+		if tasks {
+			if c.progress.taskStage, c.progress.mayBecomeTask, err = p.chooseTask(req.Caller); err != nil {
+				return err
+			}
+		}
+		return c.runTool(inputs{raw: req.Arguments})
+	})
 	var out mcp.Outcome
 	interim := interimOutcome(err)
 	if interim != "" {
-		out, err = p.answerInterim(ctx, c, req.Caller, err)
+		out, err = c.answerInterim(ctx, err)
 	}
 	failed := c.failed(err)
 	c.finishKey(ctx, err, failed)
-	failed = c.account(ctx, failed, interim)
-	if interim != "" && failed == nil {
+	switch failed = c.account(ctx, failed, interim); {
+	case failed == nil && interim != "":
 		c.result.Release()
 		return out, nil
-	}
-	if failed != nil && failed.Protocol != nil {
+	case failed != nil && failed.Protocol != nil:
 		c.result.Release()
 		return mcp.Outcome{}, failed.Protocol
 	}
-	return p.outcome(c, failed, req.Caller.Revision), nil
-}
-
-// execute runs a call that a client requests. A panic is its error.
-func (p *Program) execute(c *call, req *mcp.CallRequest, tasks bool) (err error) {
-	defer failure.Recover(&err)
-	if err := p.checkVisible(c, req.Name); err != nil {
-		return err
-	}
-	if err := req.CheckHeaders(p.headerInputs); err != nil {
-		return err
-	}
-	if err := c.checkClient(req); err != nil {
-		return err
-	}
-	c.progress.noWait = req.NoWait
-	if tasks {
-		if err := p.chooseTask(c, req.Caller); err != nil {
-			return err
-		}
-	}
-	return p.run(c, inputs{raw: req.Arguments})
-}
-
-// errHasResult ends the stages of a call that has the result of another call.
-var errHasResult = errors.New("the call has the result of another call")
-
-// run carries out a call: each line is a stage, and the first one that fails ends it. The approval
-// of an operator is consumed last before the work, so that it stays for the same call made again
-// when a limit rejects this one; when another call has consumed it in the meantime, the call is
-// approved anew.
-func (p *Program) run(c *call, in inputs) (err error) {
-	defer func() { p.finishFlight(c, err) }()
-	ok := func(stage error) bool { err = stage; return stage == nil }
-	admitted := in.admitted ||
-		ok(p.validate(c, in)) &&
-			c.publishStart() &&
-			ok(p.resolveFiles(c)) &&
-			ok(p.runChecks(c)) &&
-			ok(p.authorize(c))
-	if !admitted {
-		return p.hideReason(c, err)
-	}
-	started := ok(c.resume()) &&
-		ok(p.findRequiredApprovals(c)) &&
-		ok(p.useCache(c))
-	for again := started; again; again = err == errApprovalUsed {
-		started = ok(p.acquireKey(c)) &&
-			ok(p.awaitApprovals(c)) &&
-			ok(p.acquireLimits(c)) &&
-			ok(p.consumeApproval(c))
-	}
-	done := started &&
-		ok(p.recordStart(c)) &&
-		ok(p.runSteps(c)) &&
-		ok(p.shape(c)) &&
-		ok(c.keepResult())
-	if done || err == errHasResult {
-		err = p.encode(c)
-	}
-	return err
-}
-
-// chooseTask decides whether the call becomes a task.
-func (p *Program) chooseTask(c *call, caller *mcp.Caller) error {
-	capable := caller.Revision.Modern() && elicit.HasCapability(caller, "tasks")
-	switch {
-	case p.tool.Task == nil:
-		c.progress.mayBecomeTask = len(p.Approvals) > 0 && capable
-	case capable:
-		c.progress.taskStage, c.progress.mayBecomeTask = p.TaskStage+1, true
-	case p.tool.Task.Required:
-		return elicit.CapabilityError(caller, "tasks")
-	}
-	return nil
-}
-
-// answerInterim returns the answer to a call that continues later. An error is what the call came
-// to instead.
-func (p *Program) answerInterim(
-	ctx context.Context, c *call, caller *mcp.Caller, reason error,
-) (out mcp.Outcome, err error) {
-	defer failure.Recover(&err)
-	var paused *elicit.PausedError
-	var existing *existingTaskError
-	switch {
-	case errors.As(reason, &paused):
-		out.Approval = paused.Approval
-		if out.Questions, err = c.sealQuestions(paused); err == nil {
-			err = c.pauseKey(ctx)
-		}
-	case errors.As(reason, &existing):
-		out.Task = mcp.Raw(existing.task.AppendMembers(nil, false))
-	default:
-		out.Task, err = p.beginTask(ctx, c, caller)
-	}
-	if err != nil && !c.mayHaveActed() {
-		p.restoreApproval(c)
-	}
-	return out, err
-}
-
-// recordStart records that the work of the call begins. When that fails, nothing was done.
-func (p *Program) recordStart(c *call) error {
-	err := c.recordStart()
-	if err != nil {
-		p.restoreApproval(c)
-	}
-	return err
-}
-
-// shape makes the result of the outputs of the steps.
-func (p *Program) shape(c *call) error {
-	if cut := c.action.Cut; cut != nil && !p.Decl.HasNamedSteps() {
-		delivered := p.Steps[0].Decl.Backend.Delivered
-		if slices.ContainsFunc(cut.Members, func(name string) bool { return slices.Contains(delivered, name) }) {
-			c.result.Cut = cut
-		}
-	}
-	if err := p.Shaper.Shape(&c.result, c.frame); err != nil {
-		return c.contextCause(err)
-	}
-	return nil
-}
-
-// encode makes the bytes of the reply. The result of a step is not encoded.
-func (p *Program) encode(c *call) error {
-	if c.nested {
-		return nil
-	}
-	if err := p.Shaper.Encode(&c.result); err != nil {
-		return c.contextCause(err)
-	}
-	return nil
-}
-
-// outcome returns what the protocol sends.
-func (p *Program) outcome(c *call, failed *failure.Failure, revision mcp.Revision) mcp.Outcome {
-	if failed != nil {
-		defer c.result.Release()
-		return mcp.Outcome{Content: mcp.Text(c.answerText(failed)), IsError: true, Meta: failed.Meta()}
-	}
-	return p.Shaper.Outcome(&c.result, revision)
+	answered = failed == nil
+	return c.outcome(failed, req.Caller.Revision), nil
 }
 
 // headerInputs returns the inputs that modern clients repeat in headers.

@@ -7,7 +7,6 @@ import (
 	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/runtime/audit"
-	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/trace"
 )
@@ -18,56 +17,67 @@ type Tracing struct {
 	Trust  *hcl.Condition // whose traceparent decides; nil for callers that are authenticated, and for stdio
 }
 
-// continueTraceOf is continueTrace for a request of the protocol. The span has the name of its session, because the id
-// is a credential.
-func (c *call) continueTraceOf(ctx context.Context, req *mcp.CallRequest) {
-	if c.continueTrace(ctx, req.Caller, req.Meta); c.action.Span.IsRecorded() {
-		c.action.Span.SetText("jsonrpc.request.id", req.ID())
-		c.action.Span.SetText("mcp.session.id", req.SessionName())
-	}
+// callTrace is the trace context that a call passes on, and its span.
+type callTrace struct {
+	span        adapters.Span // zero unless the call is traced
+	traceparent string
+	tracestate  string
 }
 
-// continueTrace takes over the trace context of a request. If the call is traced, its span begins.
-func (c *call) continueTrace(ctx context.Context, caller *mcp.Caller, meta []byte) {
-	t := c.operation.Env.Tracing
-	parent, link := c.trace.traceparentOf(meta), traceparentOf(caller.Header)
+// continueTrace returns the trace context of a request, with the span of its call if that is traced. Texts of it are in
+// the memory.
+func (o *Operation) continueTrace(
+	ctx context.Context, caller *mcp.Caller, meta []byte, frame *hcl.Frame, memory *traceMemory,
+) (out callTrace) {
+	t := o.Env.Tracing
+	parent, link := memory.traceparentOf(meta), traceparentOf(caller.Header)
 	if parent == "" || t == nil && link != "" {
 		parent, link, meta = link, "", nil
 	}
-	c.action.Traceparent, c.action.Tracestate = parent, tracestate(parent, caller.Header, meta)
+	out.traceparent, out.tracestate = parent, tracestate(parent, caller.Header, meta)
 	if t == nil {
-		return
+		return out
 	}
-	if !t.Tracer.Samples(c.traceDecision(ctx, caller, parent)) {
-		c.action.Traceparent = c.trace.withoutSampling(parent)
-		return
+	if !t.Tracer.Samples(o.Env.traceDecision(ctx, caller, parent, frame)) {
+		out.traceparent = memory.withoutSampling(parent)
+		return out
 	}
-	c.startSpan(t, parent)
-	c.action.Span.AddLink(link)
+	out.start(o, parent)
+	out.span.AddLink(link)
 	network := "pipe"
 	if caller.Header != nil {
 		network = "tcp"
 	}
-	c.action.Span.SetText("network.transport", network)
-	c.action.Span.SetText("mcp.protocol.version", string(caller.Revision))
+	out.span.SetText("network.transport", network)
+	out.span.SetText("mcp.protocol.version", string(caller.Revision))
+	return out
 }
 
-// Traceparent implements elicit.Call.
-func (c *call) Traceparent() string { return c.action.Traceparent }
+// continueRequestTrace is continueTrace for a request that is a call. The span has the name of its session, because the
+// id is a credential.
+func (o *Operation) continueRequestTrace(
+	ctx context.Context, req *mcp.CallRequest, frame *hcl.Frame, memory *traceMemory,
+) callTrace {
+	t := o.continueTrace(ctx, req.Caller, req.Meta, frame, memory)
+	if t.span.IsRecorded() {
+		t.span.SetText("jsonrpc.request.id", req.ID())
+		t.span.SetText("mcp.session.id", req.SessionName())
+	}
+	return t
+}
 
-// startSpan begins the span of the call, which belongs to the trace of parent.
-func (c *call) startSpan(t *Tracing, parent string) {
-	o := c.operation
-	span := t.Tracer.Start(o.spanName, parent)
-	span.SetText("mcp.method.name", mcpMethods[o.Kind])
+// start begins the span of a call of an operation, which belongs to the trace of parent.
+func (t *callTrace) start(o *Operation, parent string) {
+	t.span = o.Env.Tracing.Tracer.Start(o.spanName, parent)
+	t.span.SetText("mcp.method.name", mcpMethods[o.Kind])
 	switch o.Kind {
 	case "tool":
-		span.SetText("gen_ai.operation.name", "execute_tool")
-		span.SetText("gen_ai.tool.name", o.Decl.Name)
+		t.span.SetText("gen_ai.operation.name", "execute_tool")
+		t.span.SetText("gen_ai.tool.name", o.Decl.Name)
 	case "prompt":
-		span.SetText("gen_ai.prompt.name", o.Decl.Name)
+		t.span.SetText("gen_ai.prompt.name", o.Decl.Name)
 	}
-	c.action.Span, c.action.Traceparent = span, span.Traceparent()
+	t.traceparent = t.span.Traceparent()
 }
 
 // mcpMethods are the methods that call operations, by kind.
@@ -76,9 +86,11 @@ var mcpMethods = map[string]string{
 }
 
 // traceDecision returns what the trace context of a request decides about its call.
-func (c *call) traceDecision(ctx context.Context, caller *mcp.Caller, parent string) trace.Decision {
+func (e *Environment) traceDecision(
+	ctx context.Context, caller *mcp.Caller, parent string, frame *hcl.Frame,
+) trace.Decision {
 	switch {
-	case parent == "" || !c.trustsTraceOf(ctx, caller):
+	case parent == "" || !e.trustsTraceOf(ctx, caller, frame):
 		return trace.Undecided
 	case isSampled(parent):
 		return trace.Sampled
@@ -87,32 +99,34 @@ func (c *call) traceDecision(ctx context.Context, caller *mcp.Caller, parent str
 }
 
 // trustsTraceOf reports whether the trace context of a caller decides about its call.
-func (c *call) trustsTraceOf(ctx context.Context, caller *mcp.Caller) bool {
-	trust := c.operation.Env.Tracing.Trust
+func (e *Environment) trustsTraceOf(ctx context.Context, caller *mcp.Caller, frame *hcl.Frame) bool {
+	trust := e.Tracing.Trust
 	if trust == nil {
 		return caller.Header == nil || caller.Identity != nil
 	}
-	ok, err := trust.Eval(c.frame, nil)
+	ok, err := trust.Eval(frame, nil)
 	if err != nil {
 		const text = "telemetry.otlp.trust failed, the traceparent of the caller decides nothing"
-		c.operation.Env.LogFailure(ctx, slog.LevelWarn, text, err)
+		e.LogFailure(ctx, slog.LevelWarn, text, err)
 	}
 	return ok && err == nil
 }
 
-// resumeTrace takes over the trace context of the part of a call that came before. A request of a trace of its own is
-// linked to that part. Any other request, and a task, belong to its trace.
-func (c *call) resumeTrace(before string) {
-	t := c.operation.Env.Tracing
+// resume returns the trace context of a call of an operation with the part of the call that came before. A request of
+// a trace of its own is linked to that part. Any other request, and a task, belong to its trace.
+func (t callTrace) resume(o *Operation, before string) callTrace {
+	tracing := o.Env.Tracing
 	switch {
-	case c.action.Span.IsRecorded():
-		c.action.Span.AddLink(before)
-	case c.action.Traceparent != "":
-	case t != nil && isSampled(before) && t.Tracer.Samples(trace.Sampled):
-		c.startSpan(t, before)
+	case before == "":
+	case t.span.IsRecorded():
+		t.span.AddLink(before)
+	case t.traceparent != "":
+	case tracing != nil && isSampled(before) && tracing.Tracer.Samples(trace.Sampled):
+		t.start(o, before)
 	default:
-		c.action.Traceparent = before
+		t.traceparent = before
 	}
+	return t
 }
 
 // isSampled reports whether what Traceparent has returned is traced.
@@ -122,29 +136,27 @@ func isSampled(parent string) bool {
 }
 
 // endSpan ends the span of the call with what the call came to.
-func (c *call) endSpan(ctx context.Context, failed *failure.Failure, interim string) {
-	span := c.action.Span
-	if !span.IsRecorded() {
+func (e *ending) endSpan() {
+	if !e.span.IsRecorded() {
 		return
 	}
-	outcome, errorType := c.outcome(ctx, failed, interim), ""
-	span.SetText("hatchel.outcome", outcome)
-	span.SetText("hatchel.rule", c.access.decision.Rule)
-	span.SetText("hatchel.revision", c.operation.Env.Revision)
-	span.SetText("hatchel.replayed", c.reuse.replayedFrom)
+	errorType := ""
+	e.span.SetText("hatchel.outcome", e.outcome)
+	e.span.SetText("hatchel.rule", e.decision.Rule)
+	e.span.SetText("hatchel.revision", e.operation.Env.Revision)
+	e.span.SetText("hatchel.replayed", e.replayed)
 	switch {
-	case failed == nil:
-	case outcome == audit.Cancelled:
+	case e.failed == nil:
+	case e.outcome == audit.Cancelled:
 		errorType = "cancelled"
-	case failed.Internal:
+	case e.failed.Internal:
 		errorType = "internal"
-	case failed.Protocol != nil || c.operation.Kind != "tool":
-		errorType = outcome
+	case e.failed.Protocol != nil || e.operation.Kind != "tool":
+		errorType = e.outcome
 	default:
 		errorType = "tool_error" // of the conventions: the result has isError
 	}
-	span.End(errorType)
-	c.action.Span = adapters.Span{}
+	e.span.End(errorType)
 }
 
 // startSpan begins the span of a named step, in which its backend is called. endSpan must be called with the span

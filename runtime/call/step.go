@@ -12,6 +12,7 @@ import (
 	"hatchel/hcl"
 	"hatchel/hcl/value"
 	"hatchel/internal/ctxtime"
+	"hatchel/runtime/elicit"
 	"hatchel/runtime/failure"
 	"hatchel/runtime/metrics"
 	"hatchel/runtime/result"
@@ -41,82 +42,53 @@ func (s *Step) Versioned() (adapters.Versioner, bool) {
 	return action, ok
 }
 
-// runSteps runs the steps from the next one on, under the timeout of the call. A call that pauses
-// or becomes a task can be resumed from there.
-func (o *Operation) runSteps(c *call) error {
-	if len(o.Steps) > 0 {
-		c.startTimeout(c.timing.offset)
-		defer func() { c.timing.stop() }()
-	}
-	for at := &c.progress; ; at.nextStep++ {
-		if at.nextStep+1 == at.taskStage {
-			return errBecomesTask
-		}
-		if at.nextStep == len(o.Steps) {
-			c.result.Failures = c.action.Failures
-			c.shortenPaths()
-			return nil
-		}
-		s := o.Steps[at.nextStep]
-		if at.onStep != nil {
-			at.onStep(s.Decl.Name)
-			if err := c.frame.Context.Err(); err != nil {
-				return c.contextCause(err)
-			}
-		}
-		if err := c.proceed(s); err != nil {
-			return err
-		}
-		if err := s.runPublished(c); err != nil {
-			at.failedStep = s.Decl.Name
-			if s.asks() {
-				c.access.refusedBy = metrics.RefusedByAnswer
-			}
-			return c.contextCause(err)
-		}
-	}
+// asks reports whether the step asks the client.
+func (s *Step) asks() bool {
+	_, ok := s.Action.(*elicit.AskGroup)
+	return ok
 }
 
-// run runs the step and publishes its output for the steps that follow.
-func (s *Step) run(c *call) error {
+// stepEnd is what a step came to.
+type stepEnd struct {
+	output   any
+	ran      bool              // the step was not skipped
+	failures adapters.Failures // after which the call went on
+	err      error
+}
+
+// run runs the step and sets its output in the frame, for the steps that follow.
+func (s *Step) run(call *adapters.Call) (end stepEnd) {
 	if s.Decl.Streams {
-		s.publishStream(c)
-		return nil
+		return stepEnd{output: s.publishStream(call), ran: true}
 	}
-	out, ran, err := any(nil), true, error(nil)
-	if c.action.Key != "" && s.Decl.Name != "" {
-		key := c.action.Key
-		c.action.Key = deriveKey(key, s.Decl.Name)
-		defer func() { c.action.Key = key }()
+	if call.Key != "" && s.Decl.Name != "" {
+		key := call.Key
+		call.Key = deriveKey(key, s.Decl.Name)
+		defer func() { call.Key = key }()
 	}
-	before := c.action.Failures
-	c.action.Failures = adapters.Failures{}
+	before := call.Failures
+	call.Failures = adapters.Failures{}
 	if s.Decl.Each != nil {
-		out, err = s.runEach(c)
+		end.ran = true
+		end.output, end.err = s.runEach(call)
 	} else {
-		out, ran, err = s.runOnce(&c.action)
+		end.output, end.ran, end.err = s.runOnce(call)
 	}
-	c.progress.stepFailures = nil
-	if c.action.Failures.Failed > 0 {
-		c.action.Failures.Step = s.Decl.Name
-		failures := c.action.Failures
-		c.progress.stepFailures = &failures
+	if call.Failures.Failed > 0 {
+		call.Failures.Step = s.Decl.Name
 	}
-	before.Add(c.action.Failures)
-	c.action.Failures = before
-	if err != nil {
-		return err
+	end.failures = call.Failures
+	before.Add(call.Failures)
+	call.Failures = before
+	switch {
+	case end.err != nil:
+	case s.Decl.Name == "":
+		call.Frame.Output = end.output
+	default:
+		call.Frame.Output = nil
+		call.Frame.Steps[s.Decl.Name] = end.output
 	}
-	if s.Decl.Name == "" {
-		c.frame.Output = out
-		return nil
-	}
-	c.frame.Output = nil
-	c.frame.Steps[s.Decl.Name] = out
-	if o := c.operation.Env.Observer; o != nil && !c.nested {
-		o.Step(s.Decl.Name, out, ran)
-	}
-	return nil
+	return end
 }
 
 // runOnce runs the step for the current element, or for none, unless it is skipped. The output of a skipped step is
@@ -293,12 +265,12 @@ func (s *Step) checkExpectations(f *hcl.Frame, output any) error {
 
 // runEach runs the step for every element of a list or an object, and returns the outputs in the
 // same form. The first failure stops the others.
-func (s *Step) runEach(c *call) (any, error) {
-	elements, named, err := s.elements(c.frame)
+func (s *Step) runEach(call *adapters.Call) (any, error) {
+	elements, named, err := s.elements(call.Frame)
 	if err != nil {
 		return nil, err
 	}
-	list, err := s.runElements(c, elements)
+	list, err := s.runElements(call, elements)
 	if err != nil || !named {
 		return list, err
 	}
@@ -333,7 +305,8 @@ func (s *Step) elements(f *hcl.Frame) (elements []hcl.Each, named bool, err erro
 		switch value.Kind(v) {
 		case "string", "number":
 		default:
-			return fault("must be a string or a number, and is a %s for the element with the index %d", value.Kind(v), i)
+			const text = "must be a string or a number, and is a %s for the element with the index %d"
+			return fault(text, value.Kind(v), i)
 		}
 		if keys[i], err = value.Text(v); err != nil {
 			return nil, false, failure.AsFault(err)
@@ -350,28 +323,30 @@ func (s *Step) elements(f *hcl.Frame) (elements []hcl.Each, named bool, err erro
 	return elements, false, nil
 }
 
-func (s *Step) runElements(c *call, elements []hcl.Each) ([]any, error) {
+func (s *Step) runElements(call *adapters.Call, elements []hcl.Each) ([]any, error) {
 	out, failures := make([]any, len(elements)), make([]adapters.Failures, len(elements))
 	workers := min(s.Decl.Parallel, len(elements))
 	var err error
 	if workers > 1 {
-		err = s.runParallel(c, workers, elements, out, failures)
+		err = s.runParallel(call, workers, elements, out, failures)
 	} else {
-		err = s.runInOrder(c, elements, out, failures)
+		err = s.runInOrder(call, elements, out, failures)
 	}
 	for _, f := range failures {
-		c.action.Failures.Add(f)
+		call.Failures.Add(f)
 	}
 	return out, err
 }
 
 // runInOrder fills out, and failures with those of each element.
-func (s *Step) runInOrder(c *call, elements []hcl.Each, out []any, failures []adapters.Failures) (err error) {
-	key, before := c.action.Key, c.action.Failures
-	defer func() { c.frame.Each, c.action.Key, c.action.Failures = nil, key, before }()
+func (s *Step) runInOrder(
+	call *adapters.Call, elements []hcl.Each, out []any, failures []adapters.Failures,
+) (err error) {
+	key, before := call.Key, call.Failures
+	defer func() { call.Frame.Each, call.Key, call.Failures = nil, key, before }()
 	var weight atomic.Int64
 	for i := range elements {
-		if out[i], err = s.runElement(&c.action, &elements[i], key, &weight, &failures[i]); err != nil {
+		if out[i], err = s.runElement(call, &elements[i], key, &weight, &failures[i]); err != nil {
 			return err
 		}
 	}
@@ -413,20 +388,20 @@ func (s *Step) runElement(
 
 // runParallel is runInOrder with several goroutines, all of which have ended when it returns.
 func (s *Step) runParallel(
-	c *call, workers int, elements []hcl.Each, out []any, failures []adapters.Failures,
+	call *adapters.Call, workers int, elements []hcl.Each, out []any, failures []adapters.Failures,
 ) error {
-	ctx, cancel := context.WithCancel(c.frame.Context)
+	ctx, cancel := context.WithCancel(call.Frame.Context)
 	defer cancel()
 	var taken, weight, attempts atomic.Int64
 	var failed atomic.Pointer[error] // the first one
-	client := &lockedClient{client: c.action.Client}
+	client := &lockedClient{client: call.Client}
 	var running sync.WaitGroup
 	for range workers {
 		running.Go(func() {
 			action := adapters.Call{
-				Frame: c.frame.Fork(ctx), Timeout: c.action.Timeout, Client: client, Owner: c.action.Owner,
-				Token: c.action.Token, Traceparent: c.action.Traceparent, Tracestate: c.action.Tracestate,
-				Trace: c.action.Trace, Span: c.action.Span, Changes: c.action.Changes,
+				Frame: call.Frame.Fork(ctx), Timeout: call.Timeout, Client: client, Owner: call.Owner,
+				Token: call.Token, Traceparent: call.Traceparent, Tracestate: call.Tracestate,
+				Trace: call.Trace, Span: call.Span, Changes: call.Changes,
 			}
 			defer func() { attempts.Add(int64(action.Attempts)) }()
 			for failed.Load() == nil {
@@ -435,7 +410,7 @@ func (s *Step) runParallel(
 					return
 				}
 				err := failure.Try(func() (err error) {
-					out[i], err = s.runElement(&action, &elements[i], c.action.Key, &weight, &failures[i])
+					out[i], err = s.runElement(&action, &elements[i], call.Key, &weight, &failures[i])
 					return err
 				})
 				if err != nil && failed.CompareAndSwap(nil, &err) {
@@ -445,7 +420,7 @@ func (s *Step) runParallel(
 		})
 	}
 	running.Wait()
-	c.action.Attempts += int(attempts.Load())
+	call.Attempts += int(attempts.Load())
 	if err := failed.Load(); err != nil {
 		return *err
 	}

@@ -172,9 +172,9 @@ func (t *toolCall) Do(ctx context.Context, call *adapters.Call) (_ any, err erro
 	defer c.result.Release()
 	defer c.release()
 	if call.Trace != nil {
-		c.traceTo(call.Trace, call.Frame.Explain)
+		traceTo(&c.action, c.arguments(), call.Trace, call.Frame.Explain)
 	}
-	c.nested, c.action.Owner, c.action.Token, c.action.Key = true, call.Owner, call.Token, call.Key
+	c.program, c.action.Owner, c.action.Token, c.action.Key = t.target, call.Owner, call.Token, call.Key
 	c.action.Traceparent, c.action.Tracestate, c.action.Span = call.Traceparent, call.Tracestate, call.Span
 	if call.Span.IsRecorded() {
 		c.action.Span = call.Span.Start("tool "+t.target.tool.Name, adapters.SpanInternal)
@@ -184,16 +184,17 @@ func (t *toolCall) Do(ctx context.Context, call *adapters.Call) (_ any, err erro
 	if call.Changes != nil {
 		c.action.Changes = call.Changes
 	}
-	c.timing.stopCtx = t.target.Env.Pinned // ctx ends with the outer call, which may be a task that outlives a reload
-	err = t.target.run(c, inputs{values: values})
+	c.clock.stopCtx = t.target.Env.Pinned // ctx ends with the outer call, which may be a task that outlives a reload
+	err = c.runTool(inputs{values: values})
 	f := failure.Of(err)
-	c.recordApproved(ctx, f, interimOutcome(err))
+	end := c.ending(ctx, f, interimOutcome(err))
+	c.approval.recordCall(ctx, &end)
 	if err != nil {
 		if f.Internal || f.Protocol != nil {
 			return nil, err
 		}
 		fault := &adapters.Fault{
-			Message: c.failureText(f), Status: f.Status, Code: f.Code, Cause: err, RetryAfter: f.RetryAfter,
+			Message: c.failureWriter().text(f), Status: f.Status, Code: f.Code, Cause: err, RetryAfter: f.RetryAfter,
 			Hint: f.Hint,
 		}
 		if !t.target.hasOwnText(f) {
@@ -214,7 +215,7 @@ func (t *toolCall) Do(ctx context.Context, call *adapters.Call) (_ any, err erro
 	}
 	text, err := c.result.AsText()
 	if err != nil {
-		return nil, c.contextCause(err)
+		return nil, c.clock.cause(err)
 	}
 	return map[string]any{"result": c.result.Value, "text": text}, nil
 }

@@ -12,11 +12,13 @@ type rowStream struct {
 	call adapters.Call
 }
 
-// publishStream makes the rows of the step readable without reading them.
-func (s *Step) publishStream(c *call) {
-	action := c.action
-	action.Trace = s.labelTrace(&action)
-	c.frame.Steps[s.Decl.Name] = map[string]any{"rows": &rowStream{s, action}}
+// publishStream makes the rows of the step readable without reading them, and returns its output.
+func (s *Step) publishStream(call *adapters.Call) map[string]any {
+	stream := &rowStream{s, *call}
+	stream.call.Trace = s.labelTrace(call)
+	output := map[string]any{"rows": stream}
+	call.Frame.Steps[s.Decl.Name] = output
+	return output
 }
 
 // Read implements adapters.RowStream.

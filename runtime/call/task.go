@@ -22,14 +22,15 @@ var errBecomesTask = errors.New("the call continues as a task")
 
 // beginTask makes a task of a call and continues it in the background. It returns the members of
 // the task.
-func (p *Program) beginTask(ctx context.Context, c *call, caller *mcp.Caller) (mcp.Appender, error) {
+func (c *engine) beginTask(ctx context.Context) (mcp.Appender, error) {
+	p, caller := c.program, c.caller
 	frozen, err := c.freeze(c.frame.Input)
 	if err != nil {
 		return nil, err
 	}
 	t := &task.Task{
 		Tool: p.Decl.Name, Digest: p.Decl.Digest, Owner: caller.Owner(), Identity: caller.Identity,
-		Toolset: caller.Toolset, TTL: p.taskTTL(c).Milliseconds(), Call: frozen,
+		Toolset: caller.Toolset, TTL: p.taskTTL(c.approval).Milliseconds(), Call: frozen,
 		Client: bytes.Clone(caller.ClientInfo), Capabilities: bytes.Clone(caller.Capabilities),
 	}
 	if p.tool.Task != nil {
@@ -37,7 +38,7 @@ func (p *Program) beginTask(ctx context.Context, c *call, caller *mcp.Caller) (m
 	}
 	run, err := p.Env.Tasks.Create(ctx, t, p.Env.Log)
 	if err != nil {
-		return nil, c.contextCause(failure.Unavailable(err))
+		return nil, c.clock.cause(failure.Unavailable(err))
 	}
 	if claim := c.reuse.claim; claim.Held() {
 		claim.Record.Task = t.ID()
@@ -56,20 +57,20 @@ func (p *Program) beginTask(ctx context.Context, c *call, caller *mcp.Caller) (m
 	if c.elicitation != nil {
 		sent = c.elicitation.Sent
 	}
-	limits := c.limits
-	c.limits = nil
-	p.startTask(run, sent, limits, c.events.request.Keep())
+	limits := c.clock.limits.keys
+	c.clock.limits.keys = nil
+	p.startTask(run, sent, limits, c.request.Keep())
 	return members, nil
 }
 
 // taskTTL returns how long the task of a call is kept.
-func (p *Program) taskTTL(c *call) time.Duration {
+func (p *Program) taskTTL(a *approvalState) time.Duration {
 	ttl := hcl.DefaultTaskTTL
 	if p.tool.Task != nil {
 		ttl = p.tool.Task.TTL
 	}
-	if c.approval != nil && c.approval.Stage == approvalWaiting {
-		ttl += c.approval.maxWait
+	if a != nil && a.Stage == approvalWaiting {
+		ttl += a.maxWait
 	}
 	return ttl
 }
@@ -97,15 +98,15 @@ func (p *Program) runTask(run *task.Run, sent map[string]any, limits []limit.Key
 	caller := t.Caller()
 	c := p.newCallOf(ctx, caller, run)
 	defer c.release()
-	c.timing.stopCtx, c.progress.onStep, c.limits = ctx, run.SetStep, limits
+	c.program, c.clock.stopCtx, c.progress.onStep, c.clock.limits.keys = p, ctx, run.SetStep, limits
 	if c.audit = p.beginAudit(caller); c.audit != nil {
 		c.audit.common.Task = t.ID()
 	}
-	c.beginEvents()
+	c.events = p.beginEvents(nil, c.audit)
 	c.events.task = t.ID()
 	c.progress.inTask = true
 	p.meter.Begin()
-	err := p.resumeTask(c, t, sent)
+	err := failure.Try(func() error { return c.resumeTask(t, sent) })
 	run.EndProgress()
 	cause := context.Cause(ctx)
 	if cause == task.ErrTimedOut && len(t.Notify) > 0 {
@@ -122,7 +123,7 @@ func (p *Program) runTask(run *task.Run, sent map[string]any, limits []limit.Key
 	if errors.As(err, &paused) {
 		interim = audit.Asked
 		c.audit.addQuestions(paused.Questions)
-		if err = c.saveIn(t); err == nil {
+		if t.Call, err = c.freeze(c.frame.Input); err == nil {
 			t.Wait(nil, paused.Questions)
 		}
 	}
@@ -137,74 +138,106 @@ func (p *Program) runTask(run *task.Run, sent map[string]any, limits []limit.Key
 		run.Save()
 		return
 	}
-	if err := p.finishTask(ctx, c, t, failed); err != nil {
+	if err := failure.Try(func() error { return c.finishTask(ctx, t, failed) }); err != nil {
 		failed = failure.Of(err)
-		c.logOutcome(ctx, failed, "")
+		end := c.ending(ctx, failed, "")
+		end.log(ctx)
 		t.Fail(&mcp.Error{Code: mcp.CodeInternalError, Message: failed.Message})
 	}
 	run.SaveOutcome()
 }
 
-// resumeTask takes up the call of a task and does what is left. A panic is its error.
-func (p *Program) resumeTask(c *call, t *task.Task, sent map[string]any) (err error) {
-	defer failure.Recover(&err)
+// resumeTask takes up the call of a task and does what is left.
+func (c *engine) resumeTask(t *task.Task, sent map[string]any) error {
 	reserved := func(int64) error { return nil } // by the request
 	if err := c.restoreFrom(t, sent, reserved); err != nil {
 		return err
 	}
-	c.publishStart()
+	f := c.facts()
+	c.events.publishStart(&f)
 	if c.approval != nil && c.approval.Stage == approvalWaiting { // nothing was done yet
 		c.approval.task = t.ID()
-		return p.run(c, inputs{admitted: true})
+		return c.runTool(inputs{admitted: true})
 	}
 	if err := c.recordStart(); err != nil {
 		return err
 	}
-	if c.progress.resumed = c.limits == nil; c.progress.resumed {
-		if err := p.acquireLimits(c); err != nil {
+	if c.progress.resumed = c.clock.limits.keys == nil; c.progress.resumed {
+		if err := c.acquireLimits(); err != nil {
 			return err
 		}
 	}
-	if p.tool.Idempotency != nil {
+	if c.program.tool.Idempotency != nil {
 		c.action.Key, _ = c.frame.Input[hcl.KeyInput].(string)
 	}
-	if err := p.runSteps(c); err != nil {
+	if err := c.runSteps(); err != nil {
 		return err
 	}
-	if err := p.shape(c); err != nil {
+	if err := c.shape(); err != nil {
 		return err
 	}
-	return p.encode(c)
+	return c.encode()
 }
 
-// finishTask makes the task what its call came to. A panic is its error.
-func (p *Program) finishTask(ctx context.Context, c *call, t *task.Task, failed *failure.Failure) (err error) {
-	defer failure.Recover(&err)
+// finishTask makes the task what its call came to.
+func (c *engine) finishTask(ctx context.Context, t *task.Task, failed *failure.Failure) error {
 	if failed != nil && failed.Protocol != nil {
 		c.result.Release()
 		t.Fail(failed.Protocol)
 		return nil
 	}
-	outcome := c.outcome(ctx, failed, "")
-	out := p.outcome(c, failed, mcp.Revision20260728)
+	outcome := c.ending(ctx, failed, "").outcome
+	out := c.outcome(failed, mcp.Revision20260728)
 	t.Complete(out.AppendResult(nil, mcp.Revision20260728), outcome)
 	return nil
 }
 
 // restoreFrom makes the call what it was when it was saved in a task, with what its client has
 // answered since.
-func (c *call) restoreFrom(t *task.Task, sent map[string]any, reserve func(bytes int64) error) error {
+func (c *engine) restoreFrom(t *task.Task, sent map[string]any, reserve func(bytes int64) error) error {
 	if c.operation.AsksClient {
-		c.elicitation = elicit.Resume(c, c.action.Client, c.operation.Writer, t.Caller(), sent)
+		c.elicitation = elicit.Resume(c.waiting(), c.action.Client, c.operation.Writer, t.Caller(), sent)
 		c.action.Client = c.elicitation
 	}
 	return c.thaw(t.Call, reserve)
 }
 
-// saveIn saves the frozen call in its task.
-func (c *call) saveIn(t *task.Task) (err error) {
-	t.Call, err = c.freeze(c.frame.Input)
-	return err
+// chooseTask decides whether a call becomes a task: before a step, as progress.taskStage has it, or when it has to wait
+// for an operator.
+func (p *Program) chooseTask(caller *mcp.Caller) (stage int, whenWaiting bool, err error) {
+	capable := caller.Revision.Modern() && elicit.HasCapability(caller, "tasks")
+	switch {
+	case p.tool.Task == nil:
+		return 0, len(p.Approvals) > 0 && capable, nil
+	case capable:
+		return p.TaskStage + 1, true, nil
+	case p.tool.Task.Required:
+		return 0, false, elicit.CapabilityError(caller, "tasks")
+	}
+	return 0, false, nil
+}
+
+// answerInterim returns the answer to a call that continues later. An error is what the call came
+// to instead.
+func (c *engine) answerInterim(ctx context.Context, reason error) (out mcp.Outcome, err error) {
+	defer failure.Recover(&err)
+	var paused *elicit.PausedError
+	var existing *existingTaskError
+	switch {
+	case errors.As(reason, &paused):
+		out.Approval = paused.Approval
+		if out.Questions, err = c.sealQuestions(paused); err == nil {
+			err = pauseKey(ctx, c.reuse.claim, mayHaveActed(c.action.Changes))
+		}
+	case errors.As(reason, &existing):
+		out.Task = mcp.Raw(existing.task.AppendMembers(nil, false))
+	default:
+		out.Task, err = c.beginTask(ctx)
+	}
+	if err != nil && !mayHaveActed(c.action.Changes) {
+		c.approval.restore(c.frame.Context, c.operation.Env)
+	}
+	return out, err
 }
 
 // AnswerTask gives answers of its client to a waiting task, which continues when they are complete, with the memory of
@@ -239,11 +272,12 @@ func (p *Program) checkAnswers(
 	defer failure.Recover(&err)
 	c := p.newCallOf(ctx, t.Caller(), adapters.NopClient{})
 	defer c.result.Release()
+	c.program = p
 	if err := c.restoreFrom(t, sent, reserve); err != nil {
 		return nil, false, err
 	}
-	group, ok := c.waitingAskGroup()
-	if !ok {
+	group := p.askGroup(c.progress.nextStep)
+	if group == nil || c.elicitation == nil {
 		return nil, false, errFrozenCall
 	}
 	pending, err := c.elicitation.Pending(group, c.frame)
@@ -260,14 +294,15 @@ func (p *Program) checkAnswers(
 		}
 		again = append(again, q)
 	}
-	return again, false, c.saveIn(t)
+	t.Call, err = c.freeze(c.frame.Input)
+	return again, false, err
 }
 
-// waitingAskGroup returns the ask group whose answers the call waits for.
-func (c *call) waitingAskGroup() (*elicit.AskGroup, bool) {
-	if c.elicitation == nil || c.progress.nextStep >= len(c.operation.Steps) {
-		return nil, false
+// askGroup returns the ask group of a step; nil for a step without one.
+func (o *Operation) askGroup(step int) *elicit.AskGroup {
+	if step >= len(o.Steps) {
+		return nil
 	}
-	group, ok := c.operation.Steps[c.progress.nextStep].Action.(*elicit.AskGroup)
-	return group, ok
+	group, _ := o.Steps[step].Action.(*elicit.AskGroup)
+	return group
 }

@@ -32,7 +32,7 @@ func traceparentOf(header http.Header) string {
 
 // traceMemory is the memory of a call for its trace context, so that forwarding one allocates
 // nothing. A text in it is a string without a copy: it is written only before the call has its trace
-// context, and no other call uses the memory.
+// context, and who keeps a text of it for longer than the call copies that.
 type traceMemory [traceparentLength]byte
 
 // traceparentOf is Traceparent for a _meta, with a text in the memory.
@@ -112,6 +112,3 @@ func traceID(traceparent string) string {
 
 // spanID returns the span id of what Traceparent has returned.
 func spanID(traceparent string) string { return traceparent[36:52] }
-
-// traceID returns the id of the trace that the call belongs to, or "".
-func (c *call) traceID() string { return traceID(c.action.Traceparent) }

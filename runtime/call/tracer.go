@@ -41,6 +41,13 @@ type Observer struct {
 	Refused func(violations []schema.Violation)
 }
 
+// observe receives what a step came to; nil ignores it.
+func (o *Observer) observe(s *Step, end stepEnd) {
+	if o != nil && end.err == nil && s.Decl.Name != "" && !s.Decl.Streams {
+		o.Step(s.Decl.Name, end.output, end.ran)
+	}
+}
+
 // ErrorOutput is what a program of a step has written to its standard error.
 type ErrorOutput struct {
 	From string `json:"from"` // the step, and its element of each
@@ -93,10 +100,10 @@ func (t *Tracer) explain(at diag.Range, text string) {
 	t.write(fmt.Sprintf("error at %s:%d:%d", file, at.Start.Line, at.Start.Column), text)
 }
 
-// traceTo traces what the steps of the call do, and the programs that fail.
-func (c *call) traceTo(trace adapters.Trace, explain func(diag.Range, string)) {
-	c.action.Trace = func(event, text string) { trace(event, c.hideSentInputs(text)) }
-	c.frame.Explain = func(at diag.Range, text string) { explain(at, c.hideSentInputs(text)) }
+// traceTo traces what the steps of a call do, and the programs that fail, without secrets and sensitive inputs.
+func traceTo(call *adapters.Call, sent callArguments, trace adapters.Trace, explain func(diag.Range, string)) {
+	call.Trace = func(event, text string) { trace(event, sent.hideSent(text)) }
+	call.Frame.Explain = func(at diag.Range, text string) { explain(at, sent.hideSent(text)) }
 }
 
 // label names the step, and its current element of each.
