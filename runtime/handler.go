@@ -45,6 +45,9 @@ func (h *Host) CallTool(ctx context.Context, req *mcp.CallRequest) (mcp.Outcome,
 	if p == nil {
 		return mcp.Outcome{}, g.recordUnknown(ctx, "tool", req)
 	}
+	if p.MayWait() {
+		req.KeepAlive()
+	}
 	return p.Run(ctx, req)
 }
 

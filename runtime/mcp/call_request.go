@@ -46,6 +46,9 @@ type Wire interface {
 	// Notify sends a message that belongs to the request before its reply. The frame may be reused
 	// afterwards.
 	Notify(frame []byte)
+
+	// StartKeepAlive schedules keep-alives for a reply that takes long, once.
+	StartKeepAlive()
 }
 
 // newCallRequest reads the common params of tools/call, prompts/get and resources/read.
@@ -102,6 +105,14 @@ func (r *CallRequest) ID() string {
 		return text
 	}
 	return string(r.message.ID)
+}
+
+// KeepAlive has keep-alives sent while the call takes long. A Handler that may wait in a tools/call must call it before;
+// the other requests have keep-alives anyway.
+func (r *CallRequest) KeepAlive() {
+	if r.wire != nil {
+		r.wire.StartKeepAlive()
+	}
 }
 
 // Progress reports the progress of the call, if the caller asked for it. A progress that is not

@@ -71,6 +71,7 @@ func text(format string, args ...any) (mcp.Outcome, error) {
 }
 
 func (s *fakeHandler) CallTool(ctx context.Context, req *mcp.CallRequest) (mcp.Outcome, error) {
+	req.KeepAlive()
 	switch req.Name {
 	case "echo":
 		return text("%s", req.Arguments)

@@ -19,7 +19,8 @@ type Handler interface {
 	List(ctx context.Context, caller *Caller, of Listing) *List
 
 	// CallTool runs a tool. The context ends when the caller cancels the call or disconnects, or
-	// when the server stops waiting for it at shutdown. After CallTool has returned, only the
+	// when the server stops waiting for it at shutdown. Before CallTool waits for something, it calls the
+	// KeepAlive of req. After CallTool has returned, only the
 	// Appenders of its Outcome may use req and its slices. The same holds for GetPrompt and
 	// ReadResource.
 	CallTool(ctx context.Context, req *CallRequest) (Outcome, error)

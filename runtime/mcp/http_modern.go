@@ -38,7 +38,7 @@ func (s *Server) postModern(resp *Response, m *Message, version string) {
 		return
 	}
 	defer s.calls.Release(1)
-	if MayBlock(m.Method) {
+	if HasKeepAlive(m.Method) {
 		resp.StartKeepAlive()
 	}
 	reply := BorrowBuffer()

@@ -285,3 +285,43 @@ func TestSlowBodyTimesOut(t *testing.T) {
 		}
 	})
 }
+
+// waitingHandler waits in each call, and keeps the clients of some alive.
+type waitingHandler struct{ *fakeHandler }
+
+func (waitingHandler) CallTool(_ context.Context, r *mcp.CallRequest) (mcp.Outcome, error) {
+	if r.Name == "kept alive" {
+		r.KeepAlive()
+		r.KeepAlive()
+	}
+	time.Sleep(21 * time.Second)
+	return mcp.Outcome{Content: mcp.Text("done")}, nil
+}
+
+func TestCallsHaveTheKeepAlivesThatTheHandlerAsksFor(t *testing.T) {
+	for name, want := range map[string]int{"kept alive": 2, "quick": 0} {
+		for era, headers := range map[string][]string{"modern": nil, "legacy": {"session"}} {
+			t.Run(era+", "+name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					s := newServer(waitingHandler{newFakeHandler()}, mcp.Options{})
+					client, stop := startHTTP(t, s.For(""))
+					v := &testClient{t: t, client: client}
+					body := fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":%q,"META"}}`, name)
+					if headers == nil {
+						headers = []string{"MCP-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", name}
+					} else {
+						headers = v.sessionHeaders()
+					}
+					got := readAll(v.send(t.Context(), "POST", body, headers...))
+					if n := strings.Count(got, ": keep-alive\n\n"); n != want || !strings.Contains(got, `"text":"done"`) {
+						t.Errorf("%d keep-alives in %s", n, got)
+					}
+					if err := s.Shutdown(t.Context()); err != nil {
+						t.Error(err)
+					}
+					stop()
+				})
+			})
+		}
+	}
+}

@@ -54,6 +54,13 @@ func NewList(of Listing, entries []Entry, o ListOptions) *List {
 	entries = slices.Clone(entries)
 	slices.SortFunc(entries, func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
 	l := &List{of: of, pageSize: cmp.Or(o.PageSize, 1000), cacheHints: appendCacheHints(nil, o.TTL, o.Private)}
+	l.names = make([]string, 0, len(entries))
+	legacy, modern := 0, 0
+	for _, e := range entries {
+		legacy, modern = legacy+len(e.Legacy)+1, modern+len(e.Modern)+1
+	}
+	l.legacy.grow(len(entries), legacy)
+	l.modern.grow(len(entries), modern)
 	for _, e := range entries {
 		l.names = append(l.names, e.Name)
 		l.legacy.add(e.Legacy)
@@ -66,6 +73,11 @@ func NewList(of Listing, entries []Entry, o ListOptions) *List {
 	sum.Write(l.modern.bytes)
 	l.revision = hex.EncodeToString(sum.Sum(nil)[:16])
 	return l
+}
+
+// grow makes room for a number of entries with these bytes and their commas.
+func (j *joinedEntries) grow(n, bytes int) {
+	j.bytes, j.offsets = make([]byte, 0, bytes), make([]int, 0, n+1)
 }
 
 func (j *joinedEntries) add(entry []byte) {

@@ -90,9 +90,13 @@ func isCall(method []byte) bool {
 	return false
 }
 
-// MayBlock reports whether a request may have to wait. The others are answered from memory and need
+// HasKeepAlive reports whether keep-alives are scheduled before the Handler gets a request. For a tools/call it
+// schedules them, with CallRequest.KeepAlive, because many tools have their result at once.
+func HasKeepAlive(method []byte) bool { return mayBlock(method) && string(method) != "tools/call" }
+
+// mayBlock reports whether a request may have to wait. The others are answered from memory and need
 // neither a goroutine nor keep-alives.
-func MayBlock(method []byte) bool {
+func mayBlock(method []byte) bool {
 	switch string(method) {
 	case "tools/call", "prompts/get", "resources/read", "completion/complete",
 		"tasks/get", "tasks/update", "tasks/cancel", "resources/subscribe", "resources/unsubscribe":

@@ -72,7 +72,9 @@ func (resp *Response) StartKeepAlive() {
 	}
 	resp.mu.Lock()
 	defer resp.mu.Unlock()
-	resp.keepAlive = time.AfterFunc(firstByteTimeout, resp.sendKeepAlive)
+	if resp.keepAlive == nil && !resp.over {
+		resp.keepAlive = time.AfterFunc(firstByteTimeout, resp.sendKeepAlive)
+	}
 }
 
 func (resp *Response) sendKeepAlive() {

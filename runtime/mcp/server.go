@@ -221,17 +221,26 @@ func (s *Server) For(toolset string) Toolset { return Toolset{s, toolset} }
 // The http.Server should have a ReadHeaderTimeout, but neither a ReadTimeout nor a WriteTimeout:
 // deadlines are set for each request.
 func (t Toolset) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s := t.server
-	names := s.options.Names()
-	problem := names.CheckHost(r)
-	if problem == "" {
-		problem = names.checkOrigin(r, true)
+	if problem := t.server.CheckHost(r); problem != "" {
+		t.server.forbid(w, r, problem)
+		return
 	}
-	if problem != "" {
-		if s.options.Refused != nil {
-			s.options.Refused(r, http.StatusForbidden, problem)
-		}
-		s.reject(w, http.StatusForbidden, problem)
+	t.ServeKnownHost(w, r)
+}
+
+// forbid refuses a request because of its Host or Origin header.
+func (s *Server) forbid(w http.ResponseWriter, r *http.Request, problem string) {
+	if s.options.Refused != nil {
+		s.options.Refused(r, http.StatusForbidden, problem)
+	}
+	s.reject(w, http.StatusForbidden, problem)
+}
+
+// ServeKnownHost is ServeHTTP for a request whose Host header was checked by CheckHost.
+func (t Toolset) ServeKnownHost(w http.ResponseWriter, r *http.Request) {
+	s := t.server
+	if problem := s.options.Names().checkOrigin(r, true); problem != "" {
+		s.forbid(w, r, problem)
 		return
 	}
 	info := s.handler.Info(t.name)

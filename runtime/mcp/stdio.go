@@ -77,6 +77,9 @@ type stdioConn struct {
 	listeners map[string]*Subscription // by id as sent; guarded by mu
 }
 
+// StartKeepAlive does nothing: the streams need none.
+func (c *stdioConn) StartKeepAlive() {}
+
 func (c *stdioConn) Notify(frame []byte) { c.writer.writeLine(frame) }
 
 // read processes every line of in.

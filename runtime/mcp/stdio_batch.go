@@ -132,7 +132,7 @@ func (b *lineBatch) answer(m *Message, inflight *InflightRequests, client Legacy
 		request.Done()
 		b.addReply(frame)
 	}
-	if MayBlock(m.Method) {
+	if mayBlock(m.Method) {
 		b.conn.replying.Go(run)
 		return
 	}

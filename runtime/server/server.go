@@ -113,7 +113,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (s *Server) serveMCP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == "/mcp" {
-		s.mcp.For(s.Toolset).ServeHTTP(w, r)
+		s.mcp.For(s.Toolset).ServeKnownHost(w, r)
 		return
 	}
 	toolset, ok := strings.CutPrefix(r.URL.Path, "/mcp/")
@@ -121,7 +121,7 @@ func (s *Server) serveMCP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "Not found. "+s.explainNotFound(r.URL.Path), http.StatusNotFound)
 		return
 	}
-	s.mcp.For(toolset).ServeHTTP(w, r)
+	s.mcp.For(toolset).ServeKnownHost(w, r)
 }
 
 // explainNotFound returns why there is nothing at a path, or what the caller may have looked for.

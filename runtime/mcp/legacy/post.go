@@ -90,9 +90,11 @@ func (s *Server) serveWithoutSession(resp *response, p *mcp.Packet, r mcp.Revisi
 
 // servePeer acts on a packet of a peer.
 func (s *Server) servePeer(resp *response, p *mcp.Packet, from *peer) {
-	if err := from.CheckBatch(); p.Batch && err != nil {
-		resp.Fail(err, nil)
-		return
+	if p.Batch {
+		if err := from.CheckBatch(); err != nil {
+			resp.Fail(err, nil)
+			return
+		}
 	}
 	replies, unavailable := 0, false
 	for i := range p.Messages {
@@ -118,7 +120,7 @@ func (s *Server) servePeer(resp *response, p *mcp.Packet, from *peer) {
 		resp.Finish(s.replyBatch(resp, p, from), http.StatusOK)
 	default:
 		m := &p.Messages[0]
-		if mcp.MayBlock(m.Method) {
+		if mcp.HasKeepAlive(m.Method) {
 			resp.StartKeepAlive()
 		}
 		reply := mcp.BorrowBuffer()
