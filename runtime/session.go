@@ -68,7 +68,7 @@ func (s Sessions) Listen(r Receiver) {
 	}
 	attempted := func(err error) { s.state.process.LogFailure("listening to other processes", err) }
 	s.state.process.Go(func(ctx context.Context) {
-		c.Hear(ctx, func(from string, message []byte) { r.Receive(ctx, from, message) }, attempted)
+		c.Receive(ctx, func(from string, message []byte) { r.Receive(ctx, from, message) }, attempted)
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), receiveTimeout)
 		defer cancel()
 		r.AwaitReceived(ctx)

@@ -107,8 +107,8 @@ func (r *CallRequest) ID() string {
 	return string(r.message.ID)
 }
 
-// KeepAlive has keep-alives sent while the call takes long. A Handler that may wait in a tools/call must call it before;
-// the other requests have keep-alives anyway.
+// KeepAlive has keep-alives sent while the call takes long. A Handler that may wait in a tools/call must call it
+// before; the other requests have keep-alives anyway.
 func (r *CallRequest) KeepAlive() {
 	if r.wire != nil {
 		r.wire.StartKeepAlive()

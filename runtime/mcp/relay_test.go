@@ -27,7 +27,7 @@ type testCourier struct{ *couriertest.Courier }
 func (c testCourier) Send(ctx context.Context, to string, message []byte) error {
 	err := c.Courier.Send(ctx, to, message)
 	switch {
-	case errors.Is(err, state.ErrGone):
+	case errors.Is(err, state.ErrNoReceiver):
 		return handover.ErrNoReceiver
 	case errors.Is(err, state.ErrUnavailable):
 		return mcp.ErrUnavailable
@@ -70,7 +70,7 @@ func startProcess(t *testing.T, x *couriertest.Exchange, store handover.Store, k
 	v := &testClient{t: t, handler: newAskingHandler(), log: new(bytes.Buffer)}
 	v.server = newServer(v.handler, withLegacy(legacy.Options{Key: key, Store: store, Courier: testCourier{courier}}))
 	ctx, vanish := context.WithCancel(t.Context())
-	go courier.Hear(ctx, func(from string, message []byte) {
+	go courier.Receive(ctx, func(from string, message []byte) {
 		v.server.Receive(context.WithoutCancel(ctx), from, message)
 	}, func(error) {})
 	client, stop := startHTTP(t, withToolsets(v.server))

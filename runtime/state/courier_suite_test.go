@@ -16,16 +16,16 @@ import (
 	"hatchel/runtime/state"
 )
 
-// process is one of several processes that share a database, with what it has heard.
+// process is one of several processes that share a database, with what it has received.
 type process struct {
 	*state.Postgres
-	heard   chan string // the news, after the name of their sender; empty when news may have been missed
-	forged  chan struct{}
-	stop    func()
-	respond func(from string, news []byte) // runs before the news are acknowledged
+	received chan string // the messages, after the name of their sender; empty when messages may have been missed
+	forged   chan struct{}
+	stop     func()
+	respond  func(from string, message []byte) // runs before the messages are acknowledged
 }
 
-// processes returns n processes that hear each other.
+// processes returns n processes that receive each other.
 func processes(t testing.TB, n int) ([]*process, *pgx.Conn) {
 	t.Helper()
 	address, db := postgrestest.Schema(t)
@@ -40,47 +40,47 @@ func startProcess(t testing.TB, store *state.Postgres) *process {
 	t.Helper()
 	p := &process{Postgres: store}
 	t.Cleanup(func() { p.stop(); p.Close() })
-	p.hear(t)
+	p.receive(t)
 	return p
 }
 
-func (p *process) hear(t testing.TB) {
+func (p *process) receive(t testing.TB) {
 	t.Helper()
-	p.heard, p.forged = make(chan string, 10_000), make(chan struct{}, 10)
+	p.received, p.forged = make(chan string, 10_000), make(chan struct{}, 10)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	var hearing sync.WaitGroup
-	hearing.Go(func() {
-		p.Hear(ctx, func(from string, news []byte) {
+	var receiving sync.WaitGroup
+	receiving.Go(func() {
+		p.Receive(ctx, func(from string, message []byte) {
 			if p.respond != nil {
-				p.respond(from, news)
+				p.respond(from, message)
 			}
-			p.heard <- strings.TrimSpace(from + " " + string(news))
+			p.received <- strings.TrimSpace(from + " " + string(message))
 		}, func(err error) {
 			if err == state.ErrForged {
 				p.forged <- struct{}{}
 			}
 		})
 	})
-	p.stop = func() { cancel(); hearing.Wait() }
+	p.stop = func() { cancel(); receiving.Wait() }
 	p.expect(t, "")
 }
 
-// expect waits for news.
+// expect waits for messages.
 func (p *process) expect(t testing.TB, want ...string) {
 	t.Helper()
 	for _, want := range want {
 		select {
-		case got := <-p.heard:
+		case got := <-p.received:
 			if got != want {
-				t.Fatalf("%.100q is heard, want %.100q", got, want)
+				t.Fatalf("%.100q is received, want %.100q", got, want)
 			}
 		case <-time.After(time.Minute):
-			t.Fatalf("%.100q is not heard", want)
+			t.Fatalf("%.100q is not received", want)
 		}
 	}
 }
 
-func (p *process) send(t testing.TB, to *process, news string) {
+func (p *process) send(t testing.TB, to *process, message string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 10*time.Second)
 	defer cancel()
@@ -88,16 +88,16 @@ func (p *process) send(t testing.TB, to *process, news string) {
 	if to != nil {
 		name = to.Name()
 	}
-	check(t, p.Send(ctx, name, []byte(news)))
+	check(t, p.Send(ctx, name, []byte(message)))
 }
 
-func TestNewsReachTheirReceiverOnce(t *testing.T) {
+func TestMessagesReachTheirReceiverOnce(t *testing.T) {
 	all, _ := processes(t, 3)
 	a, b, c := all[0], all[1], all[2]
 	large := strings.Repeat("large", 10_000)
-	for _, news := range []string{"", "to b", strings.Repeat("x", 5545), strings.Repeat("x", 5546), strings.Repeat("x", 5600), large} {
-		a.send(t, b, news)
-		b.expect(t, strings.TrimSpace(a.Name()+" "+news))
+	for _, message := range []string{"", "to b", strings.Repeat("x", 5545), strings.Repeat("x", 5546), strings.Repeat("x", 5600), large} {
+		a.send(t, b, message)
+		b.expect(t, strings.TrimSpace(a.Name()+" "+message))
 	}
 	a.send(t, nil, "to all")
 	b.send(t, b, "to itself")
@@ -106,28 +106,28 @@ func TestNewsReachTheirReceiverOnce(t *testing.T) {
 	a.expect(t, c.Name()+" to a")
 	c.expect(t, a.Name()+" to all")
 	for _, p := range all {
-		if len(p.heard) > 0 {
-			t.Errorf("%q is heard, too", <-p.heard)
+		if len(p.received) > 0 {
+			t.Errorf("%q is received, too", <-p.received)
 		}
 	}
 }
 
-func TestNewsToAllAreBounded(t *testing.T) {
+func TestMessagesToAllAreBounded(t *testing.T) {
 	all, _ := processes(t, 2)
 	largest := strings.Repeat("x", state.MaxBroadcast)
 	all[0].send(t, nil, largest)
 	all[1].expect(t, all[0].Name()+" "+largest)
 	if err := all[0].Send(t.Context(), "", []byte(largest+"x")); err == nil {
-		t.Error("larger news are sent")
+		t.Error("larger messages are sent")
 	}
 }
 
-func TestNewsAreHeardBeforeSendReturns(t *testing.T) {
+func TestMessagesAreReceivedBeforeSendReturns(t *testing.T) {
 	all, _ := processes(t, 2)
 	began, finish := make(chan struct{}), make(chan struct{})
 	all[1].respond = func(string, []byte) { close(began); <-finish }
 	sent := make(chan error)
-	go func() { sent <- all[0].Send(t.Context(), all[1].Name(), []byte("news")) }()
+	go func() { sent <- all[0].Send(t.Context(), all[1].Name(), []byte("message")) }()
 	<-began
 	select {
 	case err := <-sent:
@@ -151,14 +151,14 @@ func TestManySendersShareTransactions(t *testing.T) {
 		})
 	}
 	sending.Wait()
-	heard := map[string]bool{}
+	received := map[string]bool{}
 	for _, p := range all {
-		for range len(p.heard) {
-			heard[<-p.heard] = true
+		for range len(p.received) {
+			received[<-p.received] = true
 		}
 	}
-	if len(heard) != senders*each {
-		t.Errorf("%d news are heard, want %d", len(heard), senders*each)
+	if len(received) != senders*each {
+		t.Errorf("%d messages are received, want %d", len(received), senders*each)
 	}
 }
 
@@ -169,7 +169,7 @@ func TestProcessesAreCounted(t *testing.T) {
 	}
 	all[0].stop()
 	all[2].stop()
-	all[2].hear(t)
+	all[2].receive(t)
 	if n := all[2].Processes(); n != 2 {
 		t.Errorf("after one has stopped %d are counted", n)
 	}
@@ -178,11 +178,11 @@ func TestProcessesAreCounted(t *testing.T) {
 func TestProcessWithoutListenerIsGone(t *testing.T) {
 	all, _ := processes(t, 2)
 	all[1].stop()
-	if err := all[0].Send(t.Context(), all[1].Name(), []byte("news")); err != state.ErrGone {
+	if err := all[0].Send(t.Context(), all[1].Name(), []byte("message")); err != state.ErrNoReceiver {
 		t.Errorf("got %v", err)
 	}
 	for _, name := range []string{"nobody", strings.Repeat("A", 25), strings.Repeat("a", 26), strings.Repeat("A", 1000), `"; SELECT 1; --           `} {
-		if err := all[0].Send(t.Context(), name, nil); err != state.ErrGone {
+		if err := all[0].Send(t.Context(), name, nil); err != state.ErrNoReceiver {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
@@ -195,13 +195,13 @@ func TestLostListenerHearsAgain(t *testing.T) {
 		for _, p := range all {
 			p.expect(t, "")
 		}
-		news := fmt.Sprint(round)
-		all[0].send(t, all[1], news)
-		all[1].expect(t, all[0].Name()+" "+news)
+		message := fmt.Sprint(round)
+		all[0].send(t, all[1], message)
+		all[1].expect(t, all[0].Name()+" "+message)
 	}
 }
 
-func TestNewsDuringAnInterruptionBecomeALetter(t *testing.T) {
+func TestMessagesDuringAnInterruptionBecomeAStoredMessage(t *testing.T) {
 	all, db := processes(t, 2)
 	a, b := all[0], all[1]
 	hold := make(chan struct{})
@@ -212,9 +212,9 @@ func TestNewsDuringAnInterruptionBecomeALetter(t *testing.T) {
 	}
 	killListeners(t, db)
 	a.expect(t, "")
-	a.send(t, b, "meanwhile") // returns when the letter is written
-	if n := countLetters(t, a); n != 1 {
-		t.Errorf("there are %d letters", n)
+	a.send(t, b, "meanwhile") // returns when the stored message is written
+	if n := countStoredMessages(t, a); n != 1 {
+		t.Errorf("there are %d stored messages", n)
 	}
 	close(hold)
 	b.expect(t, "", a.Name()+" meanwhile")
@@ -253,7 +253,7 @@ func schemaOf(t *testing.T, db *pgx.Conn) (schema string) {
 	return schema
 }
 
-func TestNewsOfARoleThatMayOnlyConnectAreIgnored(t *testing.T) {
+func TestMessagesOfARoleThatMayOnlyConnectAreIgnored(t *testing.T) {
 	all, db := processes(t, 2)
 	a, b := all[0], all[1]
 	foreign, _ := processes(t, 1)
@@ -275,7 +275,7 @@ func TestNewsOfARoleThatMayOnlyConnectAreIgnored(t *testing.T) {
 		seen, err := outsider.WaitForNotification(t.Context())
 		check(t, err)
 		if strings.Contains(seen.Payload, "to all") || strings.Contains(seen.Payload, "to b") {
-			t.Error("the news can be read")
+			t.Error("the message can be read")
 		}
 		changed := []byte(seen.Payload)
 		changed[len(changed)/2]++
@@ -290,16 +290,16 @@ func TestNewsOfARoleThatMayOnlyConnectAreIgnored(t *testing.T) {
 	a.send(t, b, "afterwards")
 	b.expect(t, a.Name()+" afterwards")
 	if len(b.forged) != 1 {
-		t.Errorf("forged news were reported %d times", len(b.forged))
+		t.Errorf("forged messages were reported %d times", len(b.forged))
 	}
 }
 
-func TestNewsAndTheirLetterAreHeardOnce(t *testing.T) {
+func TestMessagesAndTheirStoredMessageAreReceivedOnce(t *testing.T) {
 	all, db := processes(t, 2)
 	a, b := all[0], all[1]
-	b.respond = func(_ string, news []byte) {
-		if string(news) == "slow" {
-			eventually(t, func() bool { return countLetters(t, a) == 1 })
+	b.respond = func(_ string, message []byte) {
+		if string(message) == "slow" {
+			eventually(t, func() bool { return countStoredMessages(t, a) == 1 })
 		}
 	}
 	a.send(t, b, "slow")
@@ -308,7 +308,7 @@ func TestNewsAndTheirLetterAreHeardOnce(t *testing.T) {
 	left(t, db, map[string]int{ownRecords: 0})
 }
 
-func countLetters(t *testing.T, s state.Store) int {
+func countStoredMessages(t *testing.T, s state.Store) int {
 	t.Helper()
 	return len(must[[]*state.Record](t)(s.List(t.Context(), state.Query{Kind: "letter", Limit: 10})))
 }
@@ -328,11 +328,11 @@ func TestCloseSendsWhatIsLeft(t *testing.T) {
 	}
 }
 
-// BenchmarkLostListener measures how long a process does not hear after its listener was killed, and how long it
+// BenchmarkLostListener measures how long a process does not receive after its listener was killed, and how long it
 // takes until a process that was stopped is gone.
 func BenchmarkLostListener(b *testing.B) {
 	all, db := processes(b, 2)
-	b.Run("hears again", func(b *testing.B) {
+	b.Run("receives again", func(b *testing.B) {
 		for b.Loop() {
 			killListeners(b, db)
 			all[0].expect(b, "")
@@ -341,18 +341,18 @@ func BenchmarkLostListener(b *testing.B) {
 	})
 	b.Run("is gone", func(b *testing.B) {
 		all[1].stop()
-		eventually(b, func() bool { return all[0].Send(b.Context(), all[1].Name(), nil) == state.ErrGone })
+		eventually(b, func() bool { return all[0].Send(b.Context(), all[1].Name(), nil) == state.ErrNoReceiver })
 		for b.Loop() {
-			if err := all[0].Send(b.Context(), all[1].Name(), nil); err != state.ErrGone {
+			if err := all[0].Send(b.Context(), all[1].Name(), nil); err != state.ErrNoReceiver {
 				b.Fatal(err)
 			}
 		}
 	})
 }
 
-func BenchmarkNews(b *testing.B) {
+func BenchmarkMessages(b *testing.B) {
 	all, _ := processes(b, 2)
-	news := make([]byte, 600)
+	message := make([]byte, 600)
 	for _, senders := range []int{1, 16, 64, 256} {
 		b.Run(fmt.Sprint(senders), func(b *testing.B) {
 			var sending sync.WaitGroup
@@ -360,10 +360,10 @@ func BenchmarkNews(b *testing.B) {
 			for range senders {
 				sending.Go(func() {
 					for range turns {
-						if err := all[0].Send(b.Context(), all[1].Name(), news); err != nil {
+						if err := all[0].Send(b.Context(), all[1].Name(), message); err != nil {
 							b.Error(err)
 						}
-						<-all[1].heard
+						<-all[1].received
 					}
 				})
 			}

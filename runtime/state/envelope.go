@@ -26,7 +26,7 @@ const (
 
 var envelopeEncoding = base64.RawURLEncoding.Strict()
 
-// item is one piece of news in an envelope.
+// item is one part of an envelope.
 type item struct {
 	kind itemKind
 	body []byte
@@ -36,10 +36,10 @@ type itemKind byte
 
 // The kinds of items, with their bodies.
 const (
-	changeItem itemKind = iota + 1 // a record has changed: its kind, a space and its name; empty for any record
-	newsItem                       // a number of the sender, and news for Hear
-	ackItem                        // the number of news that were heard
-	letterItem                     // the name of a letter
+	changeItem        itemKind = iota + 1 // a record has changed: its kind, a space and its name; empty for any record
+	messageItem                           // a number of the sender, and a message for Receive
+	ackItem                               // the number of a message that was received
+	storedMessageItem                     // the name of a stored message
 )
 
 // maxItemHeader is the size of an item without its body.
@@ -130,7 +130,7 @@ func (r *envelopeReader) read(channel, payload string) (from string, items []ite
 	if err != nil || counter <= sender.last {
 		return "", nil, false
 	}
-	if sender.last == oldest { // it is new: senders that are forgotten now could not be heard again either
+	if sender.last == oldest { // it is new: senders that are forgotten now could not be received again either
 		for name, s := range r.senders {
 			if s.last < oldest {
 				delete(r.senders, name)

@@ -47,7 +47,7 @@ func addRecord(t *testing.T, store state.Store, name string) {
 	must[*state.Record](t)(store.Add(t.Context(), r))
 }
 
-// A subscriber that is slow, such as one that loads from the database, holds up no news and no acknowledgement, and
+// A subscriber that is slow, such as one that loads from the database, holds up neither messages nor an acknowledgement, and
 // looks at everything when it has missed changes.
 func TestASlowWatcherHoldsNobodyUp(t *testing.T) {
 	address, _ := postgrestest.Schema(t)
@@ -56,11 +56,11 @@ func TestASlowWatcherHoldsNobodyUp(t *testing.T) {
 	receiver := startProcess(t, b)
 	addRecord(t, a, "first")
 	<-blocked
-	a.send(t, receiver, "news")
-	receiver.expect(t, a.Name()+" news")
-	letters := must[[]*state.Record](t)(a.List(t.Context(), state.Query{Kind: "letter", Limit: 10}))
-	if len(letters) > 0 {
-		t.Error("the news were not acknowledged while a watcher was slow")
+	a.send(t, receiver, "message")
+	receiver.expect(t, a.Name()+" message")
+	stored := must[[]*state.Record](t)(a.List(t.Context(), state.Query{Kind: "letter", Limit: 10}))
+	if len(stored) > 0 {
+		t.Error("the messages were not acknowledged while a watcher was slow")
 	}
 	const more = 1300
 	for i := range more {
@@ -84,8 +84,8 @@ func TestASlowWatcherHoldsNobodyUp(t *testing.T) {
 	}
 }
 
-// News for which there is no room are neither lost nor heard twice.
-func TestASlowProcessHearsAllNewsOnce(t *testing.T) {
+// Messages for which there is no room are neither lost nor received twice.
+func TestASlowProcessReceivesAllMessagesOnce(t *testing.T) {
 	all, _ := processes(t, 2)
 	a, b := all[0], all[1]
 	released := make(chan struct{})
@@ -101,28 +101,28 @@ func TestASlowProcessHearsAllNewsOnce(t *testing.T) {
 			}
 		})
 	}
-	sending.Wait() // as letters
+	sending.Wait() // as stored messages
 	close(released)
-	heard := map[string]int{}
-	for len(heard) < count {
+	received := map[string]int{}
+	for len(received) < count {
 		select {
-		case news := <-b.heard:
-			if news != "" {
-				heard[news]++
+		case message := <-b.received:
+			if message != "" {
+				received[message]++
 			}
 		case <-time.After(time.Minute):
-			t.Fatalf("%d of %d news are heard", len(heard), count)
+			t.Fatalf("%d of %d messages are received", len(received), count)
 		}
 	}
 	b.stop()
-	for len(b.heard) > 0 {
-		if news := <-b.heard; news != "" {
-			heard[news]++
+	for len(b.received) > 0 {
+		if message := <-b.received; message != "" {
+			received[message]++
 		}
 	}
-	for news, n := range heard {
+	for message, n := range received {
 		if n != 1 {
-			t.Errorf("%q is heard %d times", news, n)
+			t.Errorf("%q is received %d times", message, n)
 		}
 	}
 }

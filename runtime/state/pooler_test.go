@@ -32,7 +32,7 @@ func TestPostgresStoreThroughAPooler(t *testing.T) {
 	})
 }
 
-func TestNewsTravelBesideAPooler(t *testing.T) {
+func TestMessagesTravelBesideAPooler(t *testing.T) {
 	address, db := postgrestest.Schema(t)
 	pooled := startPooler(t, address)
 	check(t, state.CheckPostgres(t.Context(), pooled, address))
@@ -49,7 +49,7 @@ func TestNewsTravelBesideAPooler(t *testing.T) {
 	b.expect(t, "")
 	a.expect(t, "")
 	b.stop()
-	eventually(t, func() bool { return a.Send(t.Context(), b.Name(), nil) == state.ErrGone })
+	eventually(t, func() bool { return a.Send(t.Context(), b.Name(), nil) == state.ErrNoReceiver })
 }
 
 func TestPoolerInTheWrongPlaceIsReported(t *testing.T) {

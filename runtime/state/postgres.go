@@ -26,10 +26,10 @@ import (
 type Postgres struct {
 	pool     *pgxpool.Pool
 	direct   *pgxpool.Config // of the connection that listens
-	name     string          // of this process, in news
+	name     string          // of this process, in messages
 	secret   []byte          // nil if it did not exist when the store was opened
 	tables   uint32          // OID of a table, which is in the names of channels and locks
-	channel  string          // of news to all processes
+	channel  string          // of messages to all processes
 	outbox   outbox
 	listener listener
 	acks     acks
@@ -151,7 +151,7 @@ func CheckPostgres(ctx context.Context, address, listen string) error {
 	return postgres.DescribeError(ctx, checkNotifications(bounded, listener, conn, "hatchel_check_"+rand.Text()))
 }
 
-// Close implements Store. It sends the news that are left if the database answers within a second.
+// Close implements Store. It sends the messages that are left if the database answers within a second.
 func (p *Postgres) Close() error {
 	p.outbox.queue.Close()
 	p.outbox.sender.Drain(closeTimeout) // what is left

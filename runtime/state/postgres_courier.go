@@ -13,20 +13,20 @@ import (
 )
 
 const (
-	newsIDSize = 8
-	maxNews    = maxSealedItems - maxItemHeader - newsIDSize // in an envelope; larger news are a letter
+	messageIDSize = 8
+	maxMessage    = maxSealedItems - maxItemHeader - messageIDSize // in an envelope; a larger one is stored
 
-	ackPause  = 200 * time.Millisecond // between two looks for the receiver
-	ackLooks  = 5                      // before a letter is written
-	goneLooks = 3                      // that do not find the receiver, until it is gone
+	ackPause    = 200 * time.Millisecond // between two looks for the receiver
+	ackLooks    = 5                      // before a stored message is written
+	absentLooks = 3                      // that do not find the receiver, until there is none
 
-	letterKind = "letter" // records of news that were not acknowledged
-	letterTTL  = 10 * time.Minute
-	maxLetters = 100 // read at once
+	storedMessageKind = "letter" // of records of messages that were not acknowledged
+	storedMessageTTL  = 10 * time.Minute
+	maxStoredMessages = 100 // read at once
 )
 
-// errSilent is why awaitAck stops waiting for a process that exists.
-var errSilent = errors.New("the news were not acknowledged")
+// errNotAcknowledged is why awaitAck stops waiting for a process that exists.
+var errNotAcknowledged = errors.New("the message was not acknowledged")
 
 // Name implements Courier.
 func (p *Postgres) Name() string { return p.name }
@@ -35,39 +35,39 @@ func (p *Postgres) Name() string { return p.name }
 func (p *Postgres) Processes() int { return int(max(p.listener.processes.Load(), 1)) }
 
 // Send implements Courier.
-func (p *Postgres) Send(ctx context.Context, to string, news []byte) error {
+func (p *Postgres) Send(ctx context.Context, to string, message []byte) error {
 	id, acked := p.acks.add()
 	defer p.acks.remove(id)
-	body := append(binary.BigEndian.AppendUint64(nil, id), news...)
+	body := append(binary.BigEndian.AppendUint64(nil, id), message...)
 	switch {
 	case to == "":
 		return p.sendToAll(ctx, body)
 	case len(to) != nameSize || strings.Trim(to, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") != "":
-		return ErrGone
+		return ErrNoReceiver
 	}
-	large := len(news) > maxNews
+	large := len(message) > maxMessage
 	if large {
-		if err := p.sendLetter(ctx, to, body); err != nil {
+		if err := p.sendStored(ctx, to, body); err != nil {
 			return err
 		}
-	} else if !p.post(outgoing{to: to, item: item{newsItem, body}}) {
+	} else if !p.post(outgoing{to: to, item: item{messageItem, body}}) {
 		return ErrUnavailable
 	}
 	switch err := p.awaitAck(ctx, to, acked); {
-	case err != errSilent:
+	case err != errNotAcknowledged:
 		return err
 	case large:
 		return nil
 	}
-	return p.sendLetter(ctx, to, body)
+	return p.sendStored(ctx, to, body)
 }
 
 func (p *Postgres) sendToAll(ctx context.Context, body []byte) error {
-	if len(body) > newsIDSize+MaxBroadcast {
-		return operator.Error("news to all processes are too large")
+	if len(body) > messageIDSize+MaxBroadcast {
+		return operator.Error("a message to all processes is too large")
 	}
 	sent := make(chan struct{})
-	if !p.post(outgoing{item: item{newsItem, body}, sent: sent}) {
+	if !p.post(outgoing{item: item{messageItem, body}, sent: sent}) {
 		return ErrUnavailable
 	}
 	select {
@@ -78,8 +78,8 @@ func (p *Postgres) sendToAll(ctx context.Context, body []byte) error {
 	}
 }
 
-// awaitAck waits until news are acknowledged. It returns ErrGone when the receiver does not exist, and errSilent when
-// it exists and is silent for a second.
+// awaitAck waits until a message is acknowledged. It returns ErrNoReceiver when the receiver does not exist, and
+// errNotAcknowledged when it exists and is silent for a second.
 func (p *Postgres) awaitAck(ctx context.Context, to string, acked chan struct{}) error {
 	absent := 0
 	for range ackLooks {
@@ -93,92 +93,92 @@ func (p *Postgres) awaitAck(ctx context.Context, to string, acked chan struct{})
 			return ErrUnavailable
 		case <-timer.C:
 		}
-		if absent++; p.mayHear(ctx, to) {
+		if absent++; p.canReceive(ctx, to) {
 			absent = 0
 		}
-		if absent == goneLooks {
-			return ErrGone
+		if absent == absentLooks {
+			return ErrNoReceiver
 		}
 	}
-	return errSilent
+	return errNotAcknowledged
 }
 
-// mayHear reports whether a process hears, or may do so again soon.
-func (p *Postgres) mayHear(ctx context.Context, name string) (hears bool) {
+// canReceive reports whether a process receives, or may do so again soon.
+func (p *Postgres) canReceive(ctx context.Context, name string) (receives bool) {
 	if trusted := p.listener.trusted.Load(); trusted == nil || time.Now().Before(*trusted) {
 		return true
 	}
 	err := p.run(ctx, reads, func(ctx context.Context, _ session) error {
 		var n int
-		return p.pool.QueryRow(ctx, hearingProcesses, p.tables, lockOf(name)).Scan(&n, &hears)
+		return p.pool.QueryRow(ctx, receivingProcesses, p.tables, lockOf(name)).Scan(&n, &receives)
 	})
-	return hears || err != nil
+	return receives || err != nil
 }
 
-// sendLetter leaves news in a record, and tells the receiver of it. It tries until ctx ends.
-func (p *Postgres) sendLetter(ctx context.Context, to string, body []byte) error {
-	letter := &Record{
-		Kind: letterKind, Name: rand.Text(), Group: to, Due: time.Now(),
-		Expires: time.Now().Add(letterTTL + MaxClockSkew), Body: append([]byte(p.name), body...),
+// sendStored leaves a message in a record, and tells the receiver of it. It tries until ctx ends.
+func (p *Postgres) sendStored(ctx context.Context, to string, body []byte) error {
+	stored := &Record{
+		Kind: storedMessageKind, Name: rand.Text(), Group: to, Due: time.Now(),
+		Expires: time.Now().Add(storedMessageTTL + MaxClockSkew), Body: append([]byte(p.name), body...),
 		Priority: FollowUp, NoNotify: true,
 	}
 	err := Retry(ctx, func(ctx context.Context) error {
-		_, err := p.Add(ctx, letter) // a record with its name is this one, added by an attempt of unknown outcome
+		_, err := p.Add(ctx, stored) // a record with its name is this one, added by an attempt of unknown outcome
 		return err
 	})
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return ErrUnavailable
 	case err == nil:
-		p.post(outgoing{to: to, item: item{letterItem, []byte(letter.Name)}})
+		p.post(outgoing{to: to, item: item{storedMessageItem, []byte(stored.Name)}})
 	}
 	return err
 }
 
-// hearLetters hears the letters that were left for this process.
-func (p *Postgres) hearLetters(s *subscriber) error {
+// receiveStoredMessages receives the messages that were stored for this process.
+func (p *Postgres) receiveStoredMessages(s *subscriber) error {
 	for more := true; more; {
-		letters, err := p.List(s.ctx, Query{Kind: letterKind, Group: p.name, Limit: maxLetters})
-		for _, letter := range letters {
+		all, err := p.List(s.ctx, Query{Kind: storedMessageKind, Group: p.name, Limit: maxStoredMessages})
+		for _, stored := range all {
 			if err == nil {
-				err = p.openLetter(s, letter)
+				err = p.openStoredMessage(s, stored)
 			}
 		}
 		if err != nil {
 			return err
 		}
-		more = len(letters) == maxLetters
+		more = len(all) == maxStoredMessages
 	}
 	return nil
 }
 
-// hearLetter hears the letter with a name, unless it was heard.
-func (p *Postgres) hearLetter(s *subscriber, name string) error {
-	letter, err := p.Record(s.ctx, letterKind, name)
-	if letter == nil || err != nil {
+// receiveStoredMessage receives the stored message with a name, unless it was received.
+func (p *Postgres) receiveStoredMessage(s *subscriber, name string) error {
+	stored, err := p.Record(s.ctx, storedMessageKind, name)
+	if stored == nil || err != nil {
 		return err
 	}
-	return p.openLetter(s, letter)
+	return p.openStoredMessage(s, stored)
 }
 
-func (p *Postgres) openLetter(s *subscriber, letter *Record) error {
-	if letter.Group != p.name || len(letter.Body) < nameSize {
+func (p *Postgres) openStoredMessage(s *subscriber, stored *Record) error {
+	if stored.Group != p.name || len(stored.Body) < nameSize {
 		return nil
 	}
-	p.hear(s, string(letter.Body[:nameSize]), letter.Body[nameSize:], true)
-	letter.NoNotify = true
-	_, err := p.Remove(s.ctx, letter)
+	p.deliver(s, string(stored.Body[:nameSize]), stored.Body[nameSize:], true)
+	stored.NoNotify = true
+	_, err := p.Remove(s.ctx, stored)
 	return err
 }
 
-// hear has a subscriber hear the news of a process once, and acknowledges those that were for this process alone.
-func (p *Postgres) hear(s *subscriber, from string, body []byte, addressed bool) {
-	if len(body) < newsIDSize {
+// deliver gives the message of a process to a subscriber once, and acknowledges one that was for this process alone.
+func (p *Postgres) deliver(s *subscriber, from string, body []byte, addressed bool) {
+	if len(body) < messageIDSize {
 		return
 	}
-	id := body[:newsIDSize]
-	if p.listener.heard.add(newsID{from, binary.BigEndian.Uint64(id)}) {
-		s.heard(from, body[newsIDSize:])
+	id := body[:messageIDSize]
+	if p.listener.received.add(messageID{from, binary.BigEndian.Uint64(id)}) {
+		s.receive(from, body[messageIDSize:])
 	}
 	if addressed {
 		p.post(outgoing{to: from, item: item{ackItem, id}})
@@ -186,7 +186,7 @@ func (p *Postgres) hear(s *subscriber, from string, body []byte, addressed bool)
 }
 
 func (p *Postgres) acknowledge(body []byte) {
-	if len(body) != newsIDSize {
+	if len(body) != messageIDSize {
 		return
 	}
 	if acked := p.acks.remove(binary.BigEndian.Uint64(body)); acked != nil {
@@ -194,14 +194,14 @@ func (p *Postgres) acknowledge(body []byte) {
 	}
 }
 
-// acks are the news that this process has sent and that are not acknowledged, by their number.
+// acks are the messages that this process has sent and that are not acknowledged, by their number.
 type acks struct {
 	mu      sync.Mutex
 	last    uint64                   // number; guarded by mu
 	waiting map[uint64]chan struct{} // guarded by mu
 }
 
-// add returns the number of new news, and a channel that is closed when they are acknowledged.
+// add returns the number of new messages, and a channel that is closed when they are acknowledged.
 func (a *acks) add() (id uint64, acked chan struct{}) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -214,7 +214,7 @@ func (a *acks) add() (id uint64, acked chan struct{}) {
 	return a.last, acked
 }
 
-// remove removes news and returns their channel; nil when they were removed before.
+// remove removes messages and returns their channel; nil when they were removed before.
 func (a *acks) remove(id uint64) chan struct{} {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -223,24 +223,24 @@ func (a *acks) remove(id uint64) chan struct{} {
 	return acked
 }
 
-// recentNews are the news that were heard in the last 30 to 60 seconds. News arrive twice when an outcome was
-// unknown, or a letter was written while they were on their way.
-type recentNews struct {
-	recent, older map[newsID]struct{}
+// recentMessages are the messages that were received in the last 30 to 60 seconds. One arrives twice when an
+// outcome was unknown, or it was stored while it was on its way.
+type recentMessages struct {
+	recent, older map[messageID]struct{}
 	began         time.Time // of recent
 }
 
-type newsID struct {
+type messageID struct {
 	from   string
 	number uint64
 }
 
-const recentNewsWindow = 30 * time.Second
+const recentMessageWindow = 30 * time.Second
 
-// add reports whether the news were not there.
-func (r *recentNews) add(id newsID) bool {
-	if time.Since(r.began) > recentNewsWindow {
-		r.older, r.recent, r.began = r.recent, map[newsID]struct{}{}, time.Now()
+// add reports whether the messages were not there.
+func (r *recentMessages) add(id messageID) bool {
+	if time.Since(r.began) > recentMessageWindow {
+		r.older, r.recent, r.began = r.recent, map[messageID]struct{}{}, time.Now()
 	}
 	_, recent := r.recent[id]
 	_, older := r.older[id]

@@ -34,27 +34,28 @@ var keepAlive = map[string]string{
 // maxQueued is how many calls of its functions wait for a subscriber that is slow.
 const maxQueued = 1000
 
-// listener is the connection on which Watch and Hear listen. There is one while one of them runs. It calls no function
-// of a subscriber: each subscriber calls its own, so that a slow one delays neither the others nor acknowledgements.
+// listener is the connection on which Watch and Receive listen. There is one while one of them runs. It calls no
+// function of a subscriber: each subscriber calls its own, so that a slow one delays neither the others nor
+// acknowledgements.
 type listener struct {
 	mu          sync.Mutex
 	subscribers []*subscriber      // guarded by mu
 	reconnect   context.CancelFunc // ends the connection; nil while there is no subscriber; guarded by mu
 	attempt     error              // the result of the last attempt; guarded by mu
 
-	processes atomic.Int64              // that hear
+	processes atomic.Int64              // that receive
 	trusted   atomic.Pointer[time.Time] // after which processes without a lock are gone; nil before it has listened
 
-	heard  recentNews     // belongs to the goroutine of Hear
-	reader envelopeReader // belongs to the goroutine that listens, as all that follows
-	forged bool           // ErrForged was reported
+	received recentMessages // belongs to the goroutine of Receive
+	reader   envelopeReader // belongs to the goroutine that listens, as all that follows
+	forged   bool           // ErrForged was reported
 }
 
-// subscriber is what Watch or Hear was called with, and the calls that wait for it.
+// subscriber is what Watch or Receive was called with, and the calls that wait for it.
 type subscriber struct {
 	ctx       context.Context
-	changed   func(kind, name string)        // nil for Hear
-	heard     func(from string, news []byte) // nil for Watch
+	changed   func(kind, name string)           // nil for Receive
+	receive   func(from string, message []byte) // nil for Watch
 	attempted func(error)
 
 	calls *queue.Queue[func()]
@@ -65,9 +66,9 @@ func (p *Postgres) Watch(ctx context.Context, changed func(kind, name string), a
 	p.subscribe(&subscriber{ctx: ctx, changed: changed, attempted: attempted})
 }
 
-// Hear implements Courier.
-func (p *Postgres) Hear(ctx context.Context, heard func(from string, news []byte), attempted func(error)) {
-	p.subscribe(&subscriber{ctx: ctx, heard: heard, attempted: attempted})
+// Receive implements Courier.
+func (p *Postgres) Receive(ctx context.Context, receive func(from string, message []byte), attempted func(error)) {
+	p.subscribe(&subscriber{ctx: ctx, receive: receive, attempted: attempted})
 }
 
 // subscribe calls the functions of s until its context ends. It begins with a new connection, as after an interruption.
@@ -100,18 +101,18 @@ func (p *Postgres) subscribe(s *subscriber) {
 }
 
 // lookAtAll tells a subscriber the result of the last attempt, and that it may have missed something. It has the
-// subscriber hear its letters.
+// subscriber receive its stored messages.
 func (p *Postgres) lookAtAll(s *subscriber) {
 	p.listener.mu.Lock()
 	attempt := p.listener.attempt
 	p.listener.mu.Unlock()
 	s.attempted(attempt)
-	if s.heard == nil {
+	if s.receive == nil {
 		s.changed("", "")
 		return
 	}
-	s.heard("", nil)
-	p.orReconnect(p.hearLetters(s))
+	s.receive("", nil)
+	p.orReconnect(p.receiveStoredMessages(s))
 }
 
 // orReconnect ends the connection after an error, so that the subscribers look at everything once more.
@@ -124,17 +125,18 @@ func (p *Postgres) orReconnect(err error) {
 	}
 }
 
-// each queues a call for every subscriber; none if callOf returns nil. Hearing reports whether one of them hears news.
-func (l *listener) each(callOf func(*subscriber) func()) (hearing bool) {
+// each queues a call for every subscriber; none if callOf returns nil. Receiving reports whether one of
+// them receives messages.
+func (l *listener) each(callOf func(*subscriber) func()) (receiving bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, s := range l.subscribers {
-		hearing = hearing || s.heard != nil
+		receiving = receiving || s.receive != nil
 		if call := callOf(s); call != nil {
 			s.calls.Add(call)
 		}
 	}
-	return hearing
+	return receiving
 }
 
 // report queues the result of an attempt for every subscriber.
@@ -183,8 +185,8 @@ func (p *Postgres) listen(ctx context.Context) (listened bool, err error) {
 			return false, err
 		}
 	}
-	hearing := l.each(func(*subscriber) func() { return nil })
-	if err := p.startListening(ctx, conn, hearing); err != nil {
+	receiving := l.each(func(*subscriber) func() { return nil })
+	if err := p.startListening(ctx, conn, receiving); err != nil {
 		return false, err
 	}
 	l.report(nil)
@@ -206,9 +208,9 @@ func (p *Postgres) listen(ctx context.Context) (listened bool, err error) {
 	}
 }
 
-// startListening listens on the channel of this process and on that for all. If the process hears, a lock of the
+// startListening listens on the channel of this process and on that for all. If the process receives, a lock of the
 // connection tells the others so.
-func (p *Postgres) startListening(ctx context.Context, conn *pgx.Conn, hearing bool) error {
+func (p *Postgres) startListening(ctx context.Context, conn *pgx.Conn, receiving bool) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	if err := checkNotifications(ctx, conn, p.pool, p.channelOf(p.name)); err != nil {
@@ -217,7 +219,7 @@ func (p *Postgres) startListening(ctx context.Context, conn *pgx.Conn, hearing b
 	if _, err := conn.Exec(ctx, "LISTEN "+pgx.Identifier{p.channel}.Sanitize()); err != nil {
 		return err
 	}
-	if hearing {
+	if receiving {
 		key := int64(uint64(p.tables)<<32 | uint64(lockOf(p.name)))
 		if _, err := conn.Exec(ctx, "SELECT pg_try_advisory_lock_shared($1)", key); err != nil {
 			return err
@@ -235,7 +237,7 @@ func (p *Postgres) startListening(ctx context.Context, conn *pgx.Conn, hearing b
 }
 
 // checkNotifications has a connection listen on a channel, and returns an error unless a notification arrives there.
-// News that arrive before it are not acknowledged, and so are sent again.
+// Messages that arrive before it are not acknowledged, and so are sent again.
 func checkNotifications(ctx context.Context, conn *pgx.Conn, sender executor, channel string) error {
 	if _, err := conn.Exec(ctx, "LISTEN "+pgx.Identifier{channel}.Sanitize()); err != nil {
 		return err
@@ -276,18 +278,18 @@ func lockOf(name string) uint32 {
 	return h.Sum32()
 }
 
-// hearingProcesses selects how many processes hear, and whether the process with the lock $2 does.
-const hearingProcesses = "SELECT count(DISTINCT objid), count(*) FILTER (WHERE objid = $2) > 0 FROM pg_locks " +
+// receivingProcesses selects how many processes receive, and whether the process with the lock $2 does.
+const receivingProcesses = "SELECT count(DISTINCT objid), count(*) FILTER (WHERE objid = $2) > 0 FROM pg_locks " +
 	"WHERE locktype = 'advisory' AND objsubid = 1 AND classid = $1 AND granted " +
 	"AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
 
-// countProcesses counts the processes that hear, which also checks the connection.
+// countProcesses counts the processes that receive, which also checks the connection.
 func (p *Postgres) countProcesses(ctx context.Context, conn *pgx.Conn) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	var n int64
-	var hearing bool
-	if err := conn.QueryRow(ctx, hearingProcesses, p.tables, lockOf(p.name)).Scan(&n, &hearing); err != nil {
+	var receiving bool
+	if err := conn.QueryRow(ctx, receivingProcesses, p.tables, lockOf(p.name)).Scan(&n, &receiving); err != nil {
 		return err
 	}
 	p.listener.processes.Store(n)
@@ -315,20 +317,20 @@ func (p *Postgres) receive(channel, payload string) {
 				}
 				return func() { s.changed(kind, name) }
 			})
-		case newsItem:
-			l.eachHearing(func(s *subscriber) { p.hear(s, from, i.body, channel != p.channel) })
-		case letterItem:
-			l.eachHearing(func(s *subscriber) { p.orReconnect(p.hearLetter(s, string(i.body))) })
+		case messageItem:
+			l.eachReceiver(func(s *subscriber) { p.deliver(s, from, i.body, channel != p.channel) })
+		case storedMessageItem:
+			l.eachReceiver(func(s *subscriber) { p.orReconnect(p.receiveStoredMessage(s, string(i.body))) })
 		case ackItem:
 			p.acknowledge(i.body)
 		}
 	}
 }
 
-// eachHearing queues a call for every subscriber that hears news.
-func (l *listener) eachHearing(call func(*subscriber)) {
+// eachReceiver queues a call for every subscriber that receives messages.
+func (l *listener) eachReceiver(call func(*subscriber)) {
 	l.each(func(s *subscriber) func() {
-		if s.heard == nil {
+		if s.receive == nil {
 			return nil
 		}
 		return func() { call(s) }

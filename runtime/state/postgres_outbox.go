@@ -31,7 +31,7 @@ type outgoing struct {
 }
 
 // post has an item sent. It reports false when there is no room, as after a long time without the database; then
-// watchers hear that any record may have changed.
+// watchers receive that any record may have changed.
 func (p *Postgres) post(i outgoing) bool { return p.outbox.queue.Add(i) }
 
 // sendItems sends all items. It tries again while the database is unavailable.

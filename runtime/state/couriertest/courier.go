@@ -1,4 +1,4 @@
-// Package couriertest carries news between couriers in one process, for tests of what uses a [state.Courier].
+// Package couriertest carries messages between couriers in one process, for tests of what uses a [state.Courier].
 package couriertest
 
 import (
@@ -14,7 +14,7 @@ import (
 // Exchange connects couriers.
 type Exchange struct {
 	mu       sync.Mutex
-	couriers map[string]*Courier // those that hear; guarded by mu
+	couriers map[string]*Courier // those that receive; guarded by mu
 	lost     bool                // guarded by mu
 }
 
@@ -26,16 +26,16 @@ type Courier struct {
 }
 
 type delivery struct {
-	from  string
-	news  []byte
-	heard chan struct{} // closed when the news were heard
+	from     string
+	message  []byte
+	received chan struct{} // closed when the messages were received
 }
 
 const inboxSize = 1024
 
 var _ state.Courier = (*Courier)(nil)
 
-// New returns a new courier, which exists for others while it hears.
+// New returns a new courier, which exists for others while it receives.
 func (x *Exchange) New() *Courier {
 	return &Courier{exchange: x, name: rand.Text(), inbox: make(chan delivery, inboxSize)}
 }
@@ -47,10 +47,10 @@ func (x *Exchange) SetUnavailable(unavailable bool) {
 	x.lost = unavailable
 }
 
-// Interrupt tells all couriers that they may have missed news to all.
+// Interrupt tells all couriers that they may have missed messages to all.
 func (x *Exchange) Interrupt() {
 	for _, c := range x.others("") {
-		c.inbox <- delivery{heard: make(chan struct{})}
+		c.inbox <- delivery{received: make(chan struct{})}
 	}
 }
 
@@ -72,36 +72,36 @@ func (c *Courier) Name() string { return c.name }
 func (c *Courier) Processes() int { return len(c.exchange.others(c.name)) + 1 }
 
 // Send implements state.Courier.
-func (c *Courier) Send(ctx context.Context, to string, news []byte) error {
+func (c *Courier) Send(ctx context.Context, to string, message []byte) error {
 	x := c.exchange
 	x.mu.Lock()
 	receiver, lost := x.couriers[to], x.lost
 	x.mu.Unlock()
-	d := delivery{c.name, slices.Clone(news), make(chan struct{})}
+	d := delivery{c.name, slices.Clone(message), make(chan struct{})}
 	switch {
 	case lost:
 		return state.ErrUnavailable
-	case to == "" && len(news) > state.MaxBroadcast:
-		return errors.New("the news are too large for all processes")
+	case to == "" && len(message) > state.MaxBroadcast:
+		return errors.New("the message is too large for all processes")
 	case to == "":
 		for _, other := range x.others(c.name) {
-			other.inbox <- delivery{d.from, d.news, make(chan struct{})}
+			other.inbox <- delivery{d.from, d.message, make(chan struct{})}
 		}
 		return nil
 	case receiver == nil:
-		return state.ErrGone
+		return state.ErrNoReceiver
 	}
 	receiver.inbox <- d
 	select {
-	case <-d.heard:
+	case <-d.received:
 		return nil
 	case <-ctx.Done():
 		return state.ErrUnavailable
 	}
 }
 
-// Hear implements state.Courier.
-func (c *Courier) Hear(ctx context.Context, heard func(from string, news []byte), attempted func(error)) {
+// Receive implements state.Courier.
+func (c *Courier) Receive(ctx context.Context, receive func(from string, message []byte), attempted func(error)) {
 	x := c.exchange
 	x.mu.Lock()
 	if x.couriers == nil {
@@ -115,12 +115,12 @@ func (c *Courier) Hear(ctx context.Context, heard func(from string, news []byte)
 		delete(x.couriers, c.name)
 	}()
 	attempted(nil)
-	heard("", nil)
+	receive("", nil)
 	for {
 		select {
 		case d := <-c.inbox:
-			heard(d.from, d.news)
-			close(d.heard)
+			receive(d.from, d.message)
+			close(d.received)
 		case <-ctx.Done():
 			return
 		}

@@ -11,12 +11,12 @@ import (
 	"hatchel/runtime/state/couriertest"
 )
 
-// hear returns what a courier hears, from now until the test ends.
-func hear(t *testing.T, c *couriertest.Courier) (heard func() []string) {
+// receive returns what a courier receives, from now until the test ends.
+func receive(t *testing.T, c *couriertest.Courier) (received func() []string) {
 	var all []string
 	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
-	go c.Hear(ctx, func(from string, news []byte) { all = append(all, from+" "+string(news)) }, func(error) {})
+	go c.Receive(ctx, func(from string, message []byte) { all = append(all, from+" "+string(message)) }, func(error) {})
 	return func() []string {
 		synctest.Wait()
 		return all
@@ -27,21 +27,21 @@ func TestCouriersHearEachOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var x couriertest.Exchange
 		a, b := x.New(), x.New()
-		heardA, heardB := hear(t, a), hear(t, b)
+		receivedA, receivedB := receive(t, a), receive(t, b)
 		synctest.Wait()
 		for _, to := range []string{b.Name(), ""} {
-			if err := a.Send(t.Context(), to, []byte("news")); err != nil {
+			if err := a.Send(t.Context(), to, []byte("message")); err != nil {
 				t.Fatal(err)
 			}
 		}
 		x.Interrupt()
-		if want := []string{" ", a.Name() + " news", a.Name() + " news", " "}; !slices.Equal(heardB(), want) {
-			t.Errorf("b has heard %q", heardB())
+		if want := []string{" ", a.Name() + " message", a.Name() + " message", " "}; !slices.Equal(receivedB(), want) {
+			t.Errorf("b has received %q", receivedB())
 		}
-		if want := []string{" ", " "}; !slices.Equal(heardA(), want) {
-			t.Errorf("a has heard %q", heardA())
+		if want := []string{" ", " "}; !slices.Equal(receivedA(), want) {
+			t.Errorf("a has received %q", receivedA())
 		}
-		if err := a.Send(t.Context(), "nobody", nil); err != state.ErrGone {
+		if err := a.Send(t.Context(), "nobody", nil); err != state.ErrNoReceiver {
 			t.Errorf("got %v", err)
 		}
 		x.SetUnavailable(true)

@@ -18,7 +18,7 @@ type StateCourier struct{ state.Courier }
 // Send implements Courier.
 func (c StateCourier) Send(ctx context.Context, to string, message []byte) error {
 	err := c.Courier.Send(ctx, to, message)
-	if errors.Is(err, state.ErrGone) {
+	if errors.Is(err, state.ErrNoReceiver) {
 		return ErrNoReceiver
 	}
 	return stateError(err)
