@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"mime"
 	"net/http"
 	"strings"
@@ -65,7 +66,7 @@ func (s *Server) servePost(w http.ResponseWriter, r *http.Request, toolset strin
 	case s.legacy != nil:
 		s.legacy.ServePost(resp, p, version)
 	default:
-		resp.Fail(s.unsupportedVersion(version), m.ID)
+		resp.Fail(s.unsupportedVersion(cmp.Or(version, m.requestedVersion())), m.ID)
 	}
 }
 

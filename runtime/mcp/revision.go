@@ -37,6 +37,12 @@ func (r Revision) hasStructuredContent() bool { return r >= Revision20250618 }
 // They are kept while a session or a task of the client exists.
 const MaxClientSize = 64 << 10
 
+// requestedVersion returns the version that an initialize asks for, or "".
+func (m *Message) requestedVersion() string {
+	version, _ := jsonscan.Text(m.Param("protocolVersion"))
+	return version
+}
+
 // checkMeta checks the required metadata of a modern request and sets the fields of c.
 func (s *Server) checkMeta(m *Message, c *Caller) *Error {
 	if !IsObject(m.meta) {

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"sync"
 	"time"
-
-	"hatchel/hcl/jsonscan"
 )
 
 // lineBatch is the content of one line, until all of its requests have been answered.
@@ -62,8 +60,7 @@ func (c *stdioConn) initialize(m *Message, batch bool) []byte {
 	defer func() { c.server.ObserveInitialize(&Caller{}, err, began) }()
 	switch {
 	case c.server.legacy == nil:
-		version, _ := jsonscan.Text(m.Param("protocolVersion"))
-		err = c.server.unsupportedVersion(version)
+		err = c.server.unsupportedVersion(m.requestedVersion())
 	case batch:
 		err = Errorf(CodeInvalidRequest, "initialize cannot be part of a batch")
 	case c.peer.Load() == nil:
