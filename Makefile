@@ -78,14 +78,13 @@ unit:
 # The tests that take longest begin first.
 plain:
 	$(GOTEST) -parallel 4 ./cmd/hatchel/e2e ./examples ./cmd/hatchel ./.ci/gotest $$(go list ./... | \
-		grep -vE '^hatchel/(runtime|adapters|hcl)(/|$$)|^hatchel/(examples|cmd/hatchel|cmd/hatchel/e2e)$$') \
-		$$(go list ./hcl/... | grep '/hcl/edit$$')
+		grep -vE '^hatchel/(runtime|adapters|hcl)(/|$$)|^hatchel/(examples|cmd/hatchel|cmd/hatchel/e2e)$$')
 
 race:
 	.ci/services go test -race -p 1 -timeout 40m $$(go list ./... | grep -vE '^hatchel/(runtime|adapters)(/|$$)')
 	go test -race -timeout 20m ./examples -run Reloads -reloads 500
-	go test -race -timeout 20m ./cmd/hatchel/lsp -run RandomEdits -edits 10000
-	go test -timeout 60m ./cmd/hatchel/lsp -run Examples -every 1
+	go test -race -timeout 20m ./cmd/hatchel/editor/lsp -run RandomEdits -edits 10000
+	go test -timeout 60m ./cmd/hatchel/editor/lsp -run Examples -every 1
 
 bounds:
 	.ci/services go test -count 1 -timeout 10m ./examples -run ConsoleInABrowserShowsCallsAsTheyHappen -bounds
@@ -105,11 +104,11 @@ unconfined:
 	CGO_ENABLED=0 go test ./adapters/shell -run TestSystemThatCannotConfine
 
 # Every place that reports a diagnostic must be reached by a golden or a test. Coverage is measured only of packages with
-# such places. The tests of hcl/edit ask at many places of each example and reach no other diagnostic.
+# such places.
 reports:
 	@mkdir -p .cache
 	$(GOTEST) -coverprofile .cache/reports.out -coverpkg $$(go run ./.ci/reportsites -packages hcl) \
-		$$(go list ./hcl/... | grep -v '/hcl/edit$$')
+		./hcl/...
 	go run ./.ci/reportsites .cache/reports.out hcl
 
 fuzz:

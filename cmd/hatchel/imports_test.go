@@ -30,8 +30,6 @@ var layers = []struct {
 	{of: "hcl/lint", may: []string{"hcl", "hcl/*"}, tests: []string{"adapters/all"}, banned: []string{"net", "net/http", "os/exec", "database/sql"}},
 	// it decodes tests against a configuration that was loaded
 	{of: "hcl/testblock", may: []string{"hcl", "hcl/*"}, tests: []string{"adapters/all"}, banned: []string{"net", "net/http", "os/exec", "database/sql"}},
-	// it answers about a configuration that was loaded, and its tests
-	{of: "hcl/edit", may: []string{"hcl", "hcl/*"}, tests: []string{"adapters/all"}, banned: []string{"net", "net/http", "os/exec", "database/sql"}},
 	{of: "hcl/surface", may: []string{"hcl", "hcl/*"}, tests: []string{"adapters/all"}, banned: []string{"net", "net/http", "os/exec", "database/sql"}},
 	{of: "hcl/*", may: []string{"hcl/*"}, banned: []string{"net", "net/http", "os/exec", "database/sql"}},
 	// it does not know the clients of earlier revisions, for which package legacy is the only door
@@ -94,7 +92,9 @@ var layers = []struct {
 	// it compiles configurations and calls their tools, as the server does
 	{of: "cmd/hatchel/tester", may: []string{"adapters", "cmd/hatchel/console", "cmd/hatchel/exit", "cmd/hatchel/github", "cmd/hatchel/importer", "hcl", "hcl/*", "runtime", "runtime/access", "runtime/approval", "runtime/call", "runtime/failure", "runtime/files", "runtime/mcp", "runtime/result", "runtime/toolstest"}, tests: []string{"adapters/all", "adapters/toytest", "cmd/hatchel/reference"}},
 	// it reads the directories that an editor has open, and opens nothing else
-	{of: "cmd/hatchel/lsp", may: []string{"cmd/hatchel/catalog", "hcl", "hcl/*", "runtime/source"}, tests: []string{"adapters/all"}, banned: []string{"net", "net/http", "os/exec", "database/sql"}},
+	{of: "cmd/hatchel/editor", may: []string{"cmd/hatchel/editor/highlight", "hcl", "hcl/*"}, tests: []string{"adapters/all"}, banned: []string{"net", "net/http", "os/exec", "database/sql"}},
+	{of: "cmd/hatchel/editor/highlight", may: []string{"hcl/template"}},
+	{of: "cmd/hatchel/editor/lsp", may: []string{"cmd/hatchel/catalog", "cmd/hatchel/editor", "cmd/hatchel/editor/highlight", "hcl", "hcl/*", "runtime/source"}, tests: []string{"adapters/all"}, banned: []string{"net", "net/http", "os/exec", "database/sql"}},
 	// it rewrites every fixture and example, and judges by plans whether the reviewer of a change would see it
 	{of: "cmd/hatchel/mutation", tests: []string{"adapters/all", "hcl", "hcl/*", "runtime", "runtime/access", "runtime/call", "runtime/mcp", "runtime/toolstest"}},
 	{of: "cmd/hatchel/revision", may: []string{"runtime/source", "runtime/source/git"}},
@@ -111,7 +111,7 @@ var layers = []struct {
 // owners lists the packages that may import a dependency, by the prefix of its import path. A
 // dependency that is not listed is forbidden outside of tests.
 var owners = map[string][]string{
-	"github.com/hashicorp/hcl/":               {"hcl", "hcl/*", "cmd/hatchel-bench"},
+	"github.com/hashicorp/hcl/":               {"cmd/hatchel/editor", "hcl", "hcl/*", "cmd/hatchel-bench"},
 	"github.com/hashicorp/golang-lru/":        {"adapters/http", "adapters/sql", "runtime/result"},
 	"github.com/zclconf/go-cty/":              {"hcl", "hcl/*"},
 	"github.com/expr-lang/expr/":              {"hcl/eval/exprlang"},

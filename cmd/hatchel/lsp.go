@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"hatchel/adapters/all"
+	"hatchel/cmd/hatchel/editor/lsp"
 	"hatchel/cmd/hatchel/exit"
-	"hatchel/cmd/hatchel/lsp"
 	"hatchel/runtime"
 )
 

@@ -1,0 +1,56 @@
+package editor
+
+import (
+	"io/fs"
+	"strings"
+	"sync"
+
+	"hatchel/hcl"
+	"hatchel/hcl/diag"
+	"hatchel/hcl/testblock"
+)
+
+// Project is what one load knows of a configuration directory. It is immutable and safe for concurrent use.
+type Project struct {
+	*Language
+	Config *hcl.Config // may be used as far as it goes: the load may have found errors
+	Diags  diag.Diagnostics
+	Own    bool // it is a configuration of Hatchel, see [Language.IsOwn]
+	Dir    string
+
+	fsys  fs.FS
+	opts  hcl.Options
+	once  sync.Once // of notes
+	notes map[string]*FileNotes
+	files sync.Map // parsed *File, by name
+}
+
+// Load loads a configuration directory as hatchel validate does, without reading secrets.
+func (l *Language) Load(fsys fs.FS, opts hcl.Options) *Project {
+	opts.NoSecrets, opts.Tests, opts.Start, opts.AnyVars = true, true, true, true
+	opts.Editor = true
+	if opts.Notes == nil {
+		opts.Notes = func(string) bool { return false }
+	}
+	config, diags := hcl.Load(fsys, l.kinds, opts)
+	diags = append(diags, testblock.Check(config, diags)...).Sort()
+	return &Project{Language: l, Config: config, Diags: diags, Own: l.IsOwn(config.Notes.Blocks), Dir: opts.Dir,
+		fsys: fsys, opts: opts}
+}
+
+// StayOwn makes the project one of Hatchel if the directory was one before and a syntax error hides what it is now.
+func (p *Project) StayOwn(before *Project) {
+	if before != nil && before.Own && p.Config.Partial && !isForeign(p.Config.Notes.Blocks) {
+		p.Own = true
+	}
+}
+
+// withAllNotes loads the configuration again, with notes of all files. The Cache of the project keeps none of these.
+func (p *Project) withAllNotes() *Project {
+	opts := p.opts
+	opts.Cache, opts.Notes = hcl.NewCache(), func(string) bool { return true }
+	return p.Load(p.fsys, opts)
+}
+
+// Code returns the code of a diagnostic: its summary in the form of an identifier, as in SARIF.
+func Code(d *diag.Diagnostic) string { return strings.ReplaceAll(strings.ToLower(d.Summary), " ", "-") }
