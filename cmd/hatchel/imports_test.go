@@ -26,8 +26,6 @@ var layers = []struct {
 	{of: "internal/sqlitefile", may: []string{"internal/ctxtime"}},
 	{of: "internal/*"},
 	{of: "hcl", may: []string{"hcl/*"}, tests: []string{"adapters/all"}, banned: []string{"net", "net/http", "os/exec", "database/sql"}},
-	// it judges a configuration that was loaded
-	{of: "hcl/lint", may: []string{"hcl", "hcl/*"}, tests: []string{"adapters/all"}, banned: []string{"net", "net/http", "os/exec", "database/sql"}},
 	// it decodes tests against a configuration that was loaded
 	{of: "hcl/testblock", may: []string{"hcl", "hcl/*"}, tests: []string{"adapters/all"}, banned: []string{"net", "net/http", "os/exec", "database/sql"}},
 	{of: "hcl/surface", may: []string{"hcl", "hcl/*"}, tests: []string{"adapters/all"}, banned: []string{"net", "net/http", "os/exec", "database/sql"}},
@@ -85,14 +83,17 @@ var layers = []struct {
 	{of: "cmd/hatchel/reference", may: []string{"hcl", "hcl/*", "runtime/metrics"}, tests: []string{"adapters/all"}},
 	{of: "cmd/hatchel/console"},
 	{of: "cmd/hatchel/exit"},
-	{of: "cmd/hatchel/importer", may: []string{"cmd/hatchel/console", "hcl/diag", "hcl/injection", "hcl/syntax"}},
-	{of: "cmd/hatchel/importer/*", may: []string{"cmd/hatchel/catalog", "cmd/hatchel/importer", "cmd/hatchel/importer/yamlfile", "hcl/*"}, tests: []string{"adapters", "adapters/*", "hcl", "runtime", "runtime/files", "runtime/mcp", "runtime/source"}, banned: []string{"os/exec"}},
+	{of: "cmd/hatchel/importer", may: []string{"cmd/hatchel/console", "cmd/hatchel/lint/injection", "hcl/diag", "hcl/syntax"}},
+	{of: "cmd/hatchel/importer/*", may: []string{"cmd/hatchel/catalog", "cmd/hatchel/importer", "cmd/hatchel/importer/yamlfile", "cmd/hatchel/lint/injection", "hcl/*"}, tests: []string{"adapters", "adapters/*", "hcl", "runtime", "runtime/files", "runtime/mcp", "runtime/source"}, banned: []string{"os/exec"}},
 	{of: "cmd/hatchel/sarif", may: []string{"hcl/diag"}},
 	{of: "cmd/hatchel/github", may: []string{"hcl/diag"}},
 	// it compiles configurations and calls their tools, as the server does
 	{of: "cmd/hatchel/tester", may: []string{"adapters", "cmd/hatchel/console", "cmd/hatchel/exit", "cmd/hatchel/github", "cmd/hatchel/importer", "hcl", "hcl/*", "runtime", "runtime/access", "runtime/approval", "runtime/call", "runtime/failure", "runtime/files", "runtime/mcp", "runtime/result", "runtime/toolstest"}, tests: []string{"adapters/all", "adapters/toytest", "cmd/hatchel/reference"}},
 	// it reads the directories that an editor has open, and opens nothing else
-	{of: "cmd/hatchel/editor", may: []string{"cmd/hatchel/editor/highlight", "hcl", "hcl/*"}, tests: []string{"adapters/all"}, banned: []string{"net", "net/http", "os/exec", "database/sql"}},
+	// it judges a configuration that was loaded
+	{of: "cmd/hatchel/lint", may: []string{"cmd/hatchel/lint/injection", "hcl", "hcl/*"}, tests: []string{"adapters/all"}, banned: []string{"net", "net/http", "os/exec", "database/sql"}},
+	{of: "cmd/hatchel/lint/injection"},
+	{of: "cmd/hatchel/editor", may: []string{"cmd/hatchel/editor/highlight", "cmd/hatchel/lint", "hcl", "hcl/*"}, tests: []string{"adapters/all"}, banned: []string{"net", "net/http", "os/exec", "database/sql"}},
 	{of: "cmd/hatchel/editor/highlight", may: []string{"hcl/template"}},
 	{of: "cmd/hatchel/editor/lsp", may: []string{"cmd/hatchel/catalog", "cmd/hatchel/editor", "cmd/hatchel/editor/highlight", "hcl", "hcl/*", "runtime/source"}, tests: []string{"adapters/all"}, banned: []string{"net", "net/http", "os/exec", "database/sql"}},
 	// it rewrites every fixture and example, and judges by plans whether the reviewer of a change would see it
@@ -122,7 +123,7 @@ var owners = map[string][]string{
 	"golang.org/x/net/http/httpguts":          {"adapters/http"},
 	"go.yaml.in/yaml/":                        {"cmd/hatchel/importer/*"},
 	"golang.org/x/text/encoding/charmap":      {"adapters/http"},
-	"golang.org/x/text/unicode/norm":          {"cmd/hatchel/importer/*", "hcl/injection"},
+	"golang.org/x/text/unicode/norm":          {"cmd/hatchel/importer/*", "cmd/hatchel/lint/injection"},
 	"database/sql":                            {"adapters/sql", "runtime/state", "cmd/hatchel-bench"},
 	"github.com/mattn/go-sqlite3":             {"adapters/sql", "internal/sqlitefile", "runtime/state", "cmd/hatchel-bench"},
 	"github.com/yosida95/uritemplate":         {"hcl/uritemplate"},

@@ -6,8 +6,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"hatchel/cmd/hatchel/exit"
+	"hatchel/cmd/hatchel/lint"
 	"hatchel/hcl"
-	"hatchel/hcl/lint"
 	"hatchel/runtime"
 	"hatchel/runtime/mcp"
 )

@@ -6,9 +6,9 @@ import (
 	"io"
 
 	"hatchel/cmd/hatchel/console"
+	"hatchel/cmd/hatchel/lint"
 	"hatchel/cmd/hatchel/sarif"
 	"hatchel/hcl/diag"
-	"hatchel/hcl/lint"
 )
 
 // lintReport is what lint has found in a directory, which is named as a person has named it. The paths of the findings

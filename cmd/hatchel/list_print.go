@@ -9,8 +9,8 @@ import (
 	"text/tabwriter"
 
 	"hatchel/cmd/hatchel/console"
+	"hatchel/cmd/hatchel/lint"
 	"hatchel/hcl"
-	"hatchel/hcl/lint"
 	"hatchel/hcl/schema"
 	"hatchel/runtime"
 	"hatchel/runtime/mcp"

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"hatchel/cmd/hatchel/lint"
 	"hatchel/hcl"
-	"hatchel/hcl/lint"
 	"hatchel/hcl/surface"
 )
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"hatchel/hcl/injection"
+	"hatchel/cmd/hatchel/lint/injection"
 )
 
 // Describe returns a text of the source for models: on one line, without back quotes, credentials and characters that a

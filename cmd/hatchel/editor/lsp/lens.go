@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"hatchel/cmd/hatchel/editor"
-	"hatchel/hcl/tokens"
+	"hatchel/internal/tokens"
 )
 
 // The commands of code lenses and code actions. The server executes nothing: a client that implements some of them

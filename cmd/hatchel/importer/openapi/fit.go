@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"hatchel/cmd/hatchel/importer"
-	"hatchel/hcl/tokens"
+	"hatchel/internal/tokens"
 )
 
 const (

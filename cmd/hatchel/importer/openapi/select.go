@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"hatchel/cmd/hatchel/importer"
-	"hatchel/hcl/tokens"
+	"hatchel/internal/tokens"
 )
 
 // Group is what one tag of a document would add.

@@ -8,7 +8,7 @@ import (
 	"unicode"
 
 	"hatchel/cmd/hatchel/importer"
-	"hatchel/hcl/injection"
+	"hatchel/internal/printable"
 )
 
 // markupRule is a kind of markup, and what stays of it.
@@ -124,7 +124,7 @@ func suspicious(text string) string {
 	if len(text) > maxRead {
 		text = text[:maxRead]
 	}
-	if found := injection.Hidden(text); len(found) > 0 {
+	if found := printable.Hidden(text); len(found) > 0 {
 		return "it has characters that a reviewer cannot see"
 	}
 	if importer.Steers(text) {

@@ -7,8 +7,9 @@ import (
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
+	"hatchel/cmd/hatchel/lint/injection"
 	"hatchel/hcl/diag"
-	"hatchel/hcl/injection"
+	"hatchel/internal/printable"
 )
 
 // spoken are the arguments whose texts models read, besides what locals and variables hold.
@@ -27,7 +28,7 @@ func (c *checker) checkTexts() {
 	for _, f := range c.sources {
 		text := strings.TrimPrefix(string(f.src), "\ufeff")
 		skip := len(f.src) - len(text)
-		for i, m := range injection.Hidden(text) {
+		for i, m := range printable.Hidden(text) {
 			if i == maxPerFile {
 				break
 			}
@@ -58,7 +59,7 @@ func (c *checker) checkTexts() {
 const minSteering = 12
 
 // steering returns the matches of a text. A text that occurs several times is read once.
-func (c *checker) steering(text string) []injection.Match {
+func (c *checker) steering(text string) []printable.Match {
 	if len(text) < minSteering {
 		return nil
 	}
@@ -82,12 +83,12 @@ func isSpoken(b *hclsyntax.Block, around []*hclsyntax.Block, argument string) bo
 
 // checkLiteral finds hidden characters that are written as escapes, and phrases that instruct, in what models read.
 func (c *checker) checkLiteral(l *literal) {
-	for i, m := range injection.Hidden(l.text) {
+	for i, m := range printable.Hidden(l.text) {
 		if i == maxPerText {
 			break
 		}
 		at := l.source(m.Start, m.End)
-		if len(injection.Hidden(string(l.file.src[at.Start.Byte:at.End.Byte]))) == 0 {
+		if len(printable.Hidden(string(l.file.src[at.Start.Byte:at.End.Byte]))) == 0 {
 			c.reportHidden(at, l.text[m.Start:m.End], m)
 		}
 	}
@@ -104,7 +105,7 @@ func (c *checker) checkLiteral(l *literal) {
 func (c *checker) checkValues() {
 	check := func(at diag.Range, texts ...string) {
 		for _, text := range texts {
-			if m := injection.Hidden(text); len(m) > 0 && !c.hasFinding("hidden-text", at) {
+			if m := printable.Hidden(text); len(m) > 0 && !c.hasFinding("hidden-text", at) {
 				c.reportHidden(at, text[m[0].Start:m[0].End], m[0])
 			}
 			if m := c.steering(text); len(m) > 0 && !c.hasFinding("steering", at) {
@@ -171,13 +172,13 @@ func (c *checker) serverRange() diag.Range {
 	return diag.Range{}
 }
 
-func (c *checker) reportHidden(at diag.Range, text string, m injection.Match) {
+func (c *checker) reportHidden(at diag.Range, text string, m printable.Match) {
 	c.report("hidden-text", diag.Error, at, "Hidden text",
 		fmt.Sprintf("It %s: %s. Remove them, or write them as an escape, as in \\u200b, where a backend needs them.",
-			m.Why, injection.Names(text)))
+			m.Why, printable.Names(text)))
 }
 
-func (c *checker) reportSteering(at diag.Range, m injection.Match) {
+func (c *checker) reportSteering(at diag.Range, m printable.Match) {
 	c.report("steering", diag.Error, at, "Text that instructs models",
 		fmt.Sprintf("It %s. Describe what the tool does and when to use it. If it is meant, write "+
 			"`# lint:allow steering` and the reason above it.", m.Why))

@@ -10,8 +10,8 @@ import (
 
 	"hatchel/hcl"
 	"hatchel/hcl/diag"
-	"hatchel/hcl/injection"
 	"hatchel/hcl/schema"
+	"hatchel/internal/printable"
 )
 
 // Limits of the rules.
@@ -74,7 +74,7 @@ func (c *checker) checkInput(t *hcl.Tool, m *schema.Member) {
 				"in a step.",
 			m.Name, n, maxEnum))
 	}
-	if injection.MixesScripts(m.Name) {
+	if printable.MixesScripts(m.Name) {
 		c.report("hidden-text", diag.Error, at, "Mixed scripts", fmt.Sprintf(
 			"The name %q mixes Latin letters with letters of another script that look the same.", m.Name))
 	}

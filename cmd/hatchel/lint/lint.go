@@ -10,8 +10,8 @@ import (
 
 	"hatchel/hcl"
 	"hatchel/hcl/diag"
-	"hatchel/hcl/injection"
-	"hatchel/hcl/tokens"
+	"hatchel/internal/printable"
+	"hatchel/internal/tokens"
 )
 
 // Rule is one rule. Its findings are errors or warnings.
@@ -62,7 +62,7 @@ type Result struct {
 // Check applies all rules to a configuration that was loaded without errors. It reads nothing else.
 func Check(config *hcl.Config, opts Options) Result {
 	c := &checker{config: config, opts: opts, sources: parseSources(config.Sources, opts.Parallel),
-		tools: map[string][]string{}, steers: map[string][]injection.Match{}}
+		tools: map[string][]string{}, steers: map[string][]printable.Match{}}
 	c.opts.MaxTokens = cmp.Or(opts.MaxTokens, DefaultMaxTokens)
 	for _, name := range diag.SortedNames(opts.Tools) {
 		var entry any
@@ -88,7 +88,7 @@ type checker struct {
 	opts    Options
 	sources []*sourceFile
 	tools   map[string][]string          // all texts of the entry of a tool
-	steers  map[string][]injection.Match // by text
+	steers  map[string][]printable.Match // by text
 	found   []Finding
 }
 

@@ -6,6 +6,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	"hatchel/internal/printable"
 )
 
 // folded is a text reduced to its letters, so that spacing, punctuation, case, accents and look-alikes do not
@@ -43,7 +45,7 @@ func fold(text string) folded {
 				} else {
 					begins = true
 				}
-			case hiddenKind(r) != "" || unicode.Is(unicode.Mn, r): // nobody sees it
+			case printable.IsHidden(r) || unicode.Is(unicode.Mn, r): // nobody sees it
 			case foldOther(r, func(l rune) { add(l, at, begins || isSolid(r)); begins = false }):
 				small, begins = unicode.IsLower(r), isSolid(r)
 			default:

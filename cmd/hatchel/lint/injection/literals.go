@@ -13,6 +13,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	"hatchel/internal/printable"
 )
 
 // literal is a pattern of a text in compatibility form and small letters. A match contains an anchor, and reaches no
@@ -71,7 +73,7 @@ var paired = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // literalMatches returns the matches of the literals.
-func literalMatches(text string) (found []Match) {
+func literalMatches(text string) (found []printable.Match) {
 	lower, source := toLower(text)
 	for _, l := range literals() {
 		for _, a := range strings.Fields(l.anchors) {
@@ -80,7 +82,7 @@ func literalMatches(text string) (found []Match) {
 				window := lower[from:min(at+l.after, len(lower))]
 				next := at + len(a)
 				if m := l.pattern.FindStringIndex(window); m != nil {
-					found = append(found, Match{source(from + m[0]), source(from + m[1]), l.why})
+					found = append(found, printable.Match{Start: source(from + m[0]), End: source(from + m[1]), Why: l.why})
 					next = max(next, from+m[1])
 				}
 				if at = strings.Index(lower[next:], a); at >= 0 {
@@ -94,7 +96,7 @@ func literalMatches(text string) (found []Match) {
 	}
 	for _, m := range paired().FindAllStringSubmatchIndex(lower, -1) {
 		if strings.Contains(lower[m[1]:], "</"+lower[m[2]:m[3]]) {
-			found = append(found, Match{source(m[0]), source(m[1]), whyImitate})
+			found = append(found, printable.Match{Start: source(m[0]), End: source(m[1]), Why: whyImitate})
 		}
 	}
 	return found
@@ -103,13 +105,13 @@ func literalMatches(text string) (found []Match) {
 // toLower returns a text in compatibility form and small letters without hidden characters, and a function that maps
 // its offsets to those of the text.
 func toLower(text string) (lower string, source func(int) int) {
-	if isPlain(text) {
+	if printable.IsPlain(text) {
 		return strings.ToLower(text), func(i int) int { return i }
 	}
 	var b strings.Builder
 	var offsets []int
 	for at, r := range text {
-		if hiddenKind(r) != "" {
+		if printable.IsHidden(r) {
 			continue
 		}
 		n := b.Len()
@@ -148,7 +150,7 @@ const (
 )
 
 // encodedMatches decodes what is encoded and checks it.
-func encodedMatches(text string, depth int) (found []Match) {
+func encodedMatches(text string, depth int) (found []printable.Match) {
 	steers := func(plain string) bool { return plain != "" && len(steering(plain, depth-1)) > 0 }
 	for from, to := 0, 0; from < len(text); from = to + 1 {
 		for to = from; to < len(text) && isBase64(text[to]); {
@@ -158,9 +160,9 @@ func encodedMatches(text string, depth int) (found []Match) {
 			digits, sixes := decodeHex(text[from:to]), decodeBase64(text[from:to])
 			switch {
 			case steers(digits) || steers(sixes):
-				found = append(found, Match{from, to, whyEncoded})
+				found = append(found, printable.Match{Start: from, End: to, Why: whyEncoded})
 			case to-from >= minUnreadable && digits+sixes != "":
-				found = append(found, Match{from, to, whyUnreadable})
+				found = append(found, printable.Match{Start: from, End: to, Why: whyUnreadable})
 			}
 		}
 	}
@@ -170,7 +172,7 @@ func encodedMatches(text string, depth int) (found []Match) {
 		}
 		for _, at := range e.pattern.FindAllStringIndex(text, -1) {
 			if plain := e.decode(text[at[0]:at[1]]); plain != text[at[0]:at[1]] && steers(plain) {
-				found = append(found, Match{at[0], at[1], whyEncoded})
+				found = append(found, printable.Match{Start: at[0], End: at[1], Why: whyEncoded})
 			}
 		}
 	}

@@ -1,3 +1,9 @@
+// Package injection finds phrases in texts that models read, such as the description of a tool, that instruct a model
+// beyond the tool that they describe.
+//
+// The check is a plain list. It is a pure function of one text, safe for concurrent use, and takes time in proportion
+// to it. It finds what it lists in every spelling that [Steering] names; it does not understand a text, so a text
+// without a match is not thereby harmless.
 package injection
 
 import (
@@ -5,6 +11,8 @@ import (
 	"regexp"
 	"slices"
 	"unicode/utf8"
+
+	"hatchel/internal/printable"
 )
 
 // Steering returns the phrases of a text that instruct a model beyond the tool that it describes: to ignore its
@@ -16,7 +24,7 @@ import (
 // between them; in tag characters; and in text that is encoded as base64, hexadecimal digits, percent signs,
 // references of HTML or escapes of JSON. A name such as SystemOverride, which is the whole text, may be a phrase of up
 // to three words. Matches are sorted and do not overlap.
-func Steering(text string) []Match { return steering(text, maxEncodings) }
+func Steering(text string) []printable.Match { return steering(text, maxEncodings) }
 
 // maxEncodings is how many encodings are decoded one inside the other.
 const maxEncodings = 2
@@ -24,7 +32,7 @@ const maxEncodings = 2
 // maxPhrase is the number of bytes of folded text that a phrase can have.
 const maxPhrase = 400
 
-func steering(text string, encodings int) (found []Match) {
+func steering(text string, encodings int) (found []printable.Match) {
 	f := fold(text)
 	byStart, isName := phrases(), name.MatchString(text)
 	for from, begins := range f.begins {
@@ -35,7 +43,7 @@ func steering(text string, encodings int) (found []Match) {
 			isEnd := func(n int) bool { return from+n == len(f.letters) || f.begins[from+n] }
 			if n := p.match(f.letters[from:min(from+maxPhrase, len(f.letters))], isEnd); n > 0 &&
 				!(isName && f.words(from, from+n) <= maxNameWords) {
-				found = append(found, Match{int(f.source[from]), f.end(from + n), p.why})
+				found = append(found, printable.Match{Start: int(f.source[from]), End: f.end(from + n), Why: p.why})
 			}
 		}
 	}
@@ -43,11 +51,11 @@ func steering(text string, encodings int) (found []Match) {
 	if encodings > 0 {
 		found = append(found, encodedMatches(text, encodings)...)
 	}
-	slices.SortStableFunc(found, func(a, b Match) int {
+	slices.SortStableFunc(found, func(a, b printable.Match) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.End, a.End))
 	})
 	end := 0
-	return slices.DeleteFunc(found, func(m Match) bool {
+	return slices.DeleteFunc(found, func(m printable.Match) bool {
 		if m.Start < end {
 			return true
 		}

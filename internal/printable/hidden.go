@@ -1,10 +1,6 @@
-// Package injection finds prompt injection in texts that models read, such as the description of a tool: characters
-// that people do not see, and phrases that instruct a model beyond the tool that they describe.
-//
-// Both checks are plain lists. They are pure functions of one text, safe for concurrent use, and take time in
-// proportion to it. They find what they list in every spelling that [Steering] names; they do not understand a
-// text, so a text without a match is not thereby harmless.
-package injection
+// Package printable finds what a text contains that people do not see, or see in another order: characters that a
+// reviewer overlooks and a model reads.
+package printable
 
 import (
 	"fmt"
@@ -14,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// Match is one finding: the bytes from Start to End of the text, and what is wrong with them, as the end of a
+// Match is a finding in a text: the bytes from Start to End of the text, and what is wrong with them, as the end of a
 // sentence that begins with "It".
 type Match struct {
 	Start, End int
@@ -26,7 +22,7 @@ type Match struct {
 // or an emoji needs is no finding: joiners inside of Indic and Arabic words and of emoji, marks beside letters that
 // are written from right to left, and the selector after an emoji. Adjacent findings of one kind are one.
 func Hidden(text string) (found []Match) {
-	if isPlain(text) {
+	if IsPlain(text) {
 		return nil
 	}
 	before := rune(-1)
@@ -77,8 +73,11 @@ func MixesScripts(name string) bool {
 	return latin && similar
 }
 
-// isPlain reports whether a text consists of printable ASCII and line breaks.
-func isPlain(text string) bool {
+// IsHidden reports whether a character is of a kind that people do not see, whatever is around it.
+func IsHidden(r rune) bool { return hiddenKind(r) != "" }
+
+// IsPlain reports whether a text consists of printable ASCII and line breaks.
+func IsPlain(text string) bool {
 	for i := range len(text) {
 		if c := text[i]; c >= 0x7f || c < ' ' && c != '\n' && c != '\t' && c != '\r' {
 			return false
