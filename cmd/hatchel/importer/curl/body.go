@@ -47,7 +47,7 @@ func (g *generator) json(text, mime string) {
 	}
 	members, isObject := v.([]member)
 	if !isObject || len(members) == 0 || len(members) > maxInputs || repeated(members) {
-		g.content = "json = input." + g.input("body", typeOf(v)) + "\n"
+		g.content = []string{"json = input." + g.input("body", typeOf(v))}
 		return
 	}
 	var picked, entries []string
@@ -68,10 +68,10 @@ func (g *generator) json(text, mime string) {
 		entries = append(entries, importer.Key(m.name)+" = input."+name)
 	}
 	if len(picked) == len(members) {
-		g.content = "json = pick(input, " + strings.Join(picked, ", ") + ")\n"
+		g.content = []string{"json = pick(input, " + strings.Join(picked, ", ") + ")"}
 		return
 	}
-	g.content = "json = {\n" + strings.Join(entries, "\n") + "\n}\n"
+	g.content = []string{"json = {\n" + strings.Join(entries, "\n") + "\n}"}
 }
 
 func repeated(members []member) bool {
@@ -102,7 +102,7 @@ func (g *generator) formFields(text string) {
 		}
 		seen[key] = true
 	}
-	g.content = "form = {\n" + strings.Join(entries, "\n") + "\n}\n"
+	g.content = []string{"form = {\n" + strings.Join(entries, "\n") + "\n}"}
 }
 
 func (g *generator) multipart() {
@@ -127,7 +127,7 @@ func (g *generator) multipart() {
 			entries = append(entries, importer.Key(key)+" = input."+g.input(key, "string"))
 		}
 	}
-	g.content = "multipart = {\n" + strings.Join(entries, "\n") + "\n}\n"
+	g.content = []string{"multipart = {\n" + strings.Join(entries, "\n") + "\n}"}
 }
 
 // plain sends the body as one text.
@@ -135,7 +135,7 @@ func (g *generator) plain(mime string) {
 	if mime == "" {
 		mime = "application/x-www-form-urlencoded"
 	}
-	g.content = "body = input." + g.input("body", `string("The body of the request")`) + "\n"
+	g.content = []string{"body = input." + g.input("body", `string("The body of the request")`)}
 	g.fields = append(g.fields, "Content-Type = "+importer.Quote(mime))
 }
 
@@ -154,7 +154,7 @@ func (g *generator) write() {
 	origin := g.method + " " + g.url.Host
 	for _, s := range g.secrets {
 		g.result.Blocks = append(g.result.Blocks, importer.Block{File: file, Origin: origin,
-			Text: "secret " + importer.Quote(s.name) + " { env = " + importer.Quote(s.env) + " }\n"})
+			Text: importer.Secret(s.name, s.env)})
 	}
 	conn := "connection \"http\" " + importer.Quote(g.connection) + " {\n" +
 		"base_url = " + importer.Quote(g.url.Scheme+"://"+g.url.Host) + "\n"
@@ -176,9 +176,9 @@ func (g *generator) write() {
 	if d, err := time.ParseDuration(g.timeout + "s"); err == nil && d > 0 {
 		text += fmt.Sprintf("timeout = %q\n", d.String())
 	}
-	text += strings.Join(g.inputs, "") + "\nhttp " + importer.Quote(g.connection) + " {\n" +
-		strings.ToLower(g.method) + " = \"" + g.template + "\"\n" +
-		mapOf("query", queries) + mapOf("headers", g.fields) + g.content + "}\n}\n"
+	block := importer.HTTP{Connection: g.connection, Method: g.method, URL: g.template, Query: importer.Map(queries),
+		Headers: importer.Map(g.fields), Rest: g.content}
+	text += strings.Join(g.inputs, "") + "\n" + block.Block() + "}\n"
 	file = importer.FileName(g.name)
 	g.result.Blocks = append(g.result.Blocks, importer.Block{File: file, Origin: origin, Text: text})
 	g.lose("description to write", "a command does not say what it is for")
@@ -190,11 +190,4 @@ func (g *generator) write() {
 // printedPath returns a path for a description: {order_id} in place of interpolations.
 func printedPath(template string) string {
 	return strings.ReplaceAll(template, "${input.", "{")
-}
-
-func mapOf(name string, entries []string) string {
-	if len(entries) == 0 {
-		return ""
-	}
-	return name + " = {\n" + strings.Join(entries, "\n") + "\n}\n"
 }

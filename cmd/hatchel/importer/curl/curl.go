@@ -49,7 +49,7 @@ type generator struct {
 	inputs     []string
 	queries    []string // entries of query
 	fields     []string // entries of headers
-	content    string   // the argument with the body
+	content    []string // the argument with the body
 	secrets    []secret
 	auth       map[string][]string // entries of the arguments of auth
 
@@ -161,7 +161,7 @@ func toolName(method string, words []string, one bool) string {
 // input adds an input and returns its name.
 func (g *generator) input(name, typ string) string {
 	name = g.names.Take(importer.Identifier(name), 60)
-	g.inputs = append(g.inputs, "input "+importer.Quote(name)+" { type = "+typ+" }\n")
+	g.inputs = append(g.inputs, importer.Input(name, typ))
 	return name
 }
 

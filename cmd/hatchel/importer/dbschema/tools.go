@@ -264,7 +264,7 @@ func (f *fields) inputs() []string {
 func (c *column) writable() bool { return c.kind >= text && !c.credential }
 
 func input(name, typ string) string {
-	return "input " + importer.Quote(name) + " { type = " + typ + " }\n"
+	return importer.Input(name, typ)
 }
 
 func refs(columns []*column) (refs []string) {

@@ -90,24 +90,7 @@ func (g *generator) tool(op *operation) string {
 	for _, in := range op.inputs {
 		out.WriteString(g.input(op, in))
 	}
-	line("http %s {", importer.Quote(op.connection.name))
-	line("%s = %s", op.method, `"`+op.url+`"`)
-	if query := slices.Concat(op.query, op.connection.query); len(query)+len(op.nested) > 0 {
-		line("query = %s", withBrackets(query, op.nested))
-	}
-	if len(op.headers) > 0 {
-		line("headers = %s", entries(op.headers))
-	}
-	if op.form != nil {
-		line("%s", op.form.argument())
-	}
-	for _, b := range op.body {
-		line("%s", b)
-	}
-	if op.paginate != nil {
-		line("paginate {\n%s\n}", strings.Join(op.paginate, "\n"))
-	}
-	line("}")
+	out.WriteString(g.http(op).Block())
 	if op.returns != nil {
 		line("returns = %s", g.typ(op.returns))
 	}
@@ -115,6 +98,25 @@ func (g *generator) tool(op *operation) string {
 		line("%s", a)
 	}
 	return out.String() + "}"
+}
+
+// http returns the http block of an operation.
+func (g *generator) http(op *operation) importer.HTTP {
+	h := importer.HTTP{Connection: op.connection.name, Method: op.method, URL: op.url}
+	if query := slices.Concat(op.query, op.connection.query); len(query)+len(op.nested) > 0 {
+		h.Query = withBrackets(query, op.nested)
+	}
+	if len(op.headers) > 0 {
+		h.Headers = entries(op.headers)
+	}
+	if op.form != nil {
+		h.Rest = append(h.Rest, op.form.argument())
+	}
+	h.Rest = append(h.Rest, op.body...)
+	if op.paginate != nil {
+		h.Rest = append(h.Rest, "paginate {\n"+strings.Join(op.paginate, "\n")+"\n}")
+	}
+	return h
 }
 
 // scopes writes the scopes that one operation needs as a comment.
@@ -145,7 +147,7 @@ func (g *generator) input(op *operation, in *input) string {
 	case strings.Contains(typ, "\n"):
 		return fmt.Sprintf("input %s {\ntype = %s\n}\n", name, typ)
 	}
-	return fmt.Sprintf("input %s { type = %s }\n", name, typ)
+	return importer.Input(in.name, typ)
 }
 
 // minTypeMembers is the number of members from which a component that is used twice has a type block.
@@ -220,7 +222,7 @@ func (g *generator) connectionBlocks() {
 		if s.text != "" {
 			comment = importer.Comment(s.text)
 		}
-		g.add(file, fmt.Sprintf("%ssecret %q { env = %q }", comment, s.name, s.env), "")
+		g.add(file, comment+importer.Secret(s.name, s.env), "")
 	}
 	for _, b := range blocks {
 		g.add(file, b, g.doc.get("servers").place())

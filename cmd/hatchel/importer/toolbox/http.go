@@ -179,18 +179,11 @@ func (g *generator) httpText(s *source, i item) (string, error) {
 		if err != nil {
 			return "", fmt.Errorf("parameter %s: %w", p.Name, err)
 		}
-		inputs += "input " + importer.Quote(r.inputs[p.Name]) + " { type = " + typ + " }\n"
+		inputs += importer.Input(r.inputs[p.Name], typ)
 	}
-	out := inputs + "\nhttp " + importer.Quote(s.connection) + " {\n" + method + " = \"" + path + "\"\n"
-	for _, part := range []struct {
-		name    string
-		entries []string
-	}{{"query", query}, {"headers", headers}} {
-		if part.entries != nil {
-			out += part.name + " = {\n" + strings.Join(part.entries, "\n") + "\n}\n"
-		}
-	}
-	return out + body + "}\n", nil
+	block := importer.HTTP{Connection: s.connection, Method: method, URL: path, Query: importer.Map(query),
+		Headers: importer.Map(headers), Rest: body}
+	return inputs + "\n" + block.Block(), nil
 }
 
 // httpRequest writes the parts of a request.

@@ -10,21 +10,21 @@ import (
 )
 
 // body returns the argument for the body: JSON with values of parameters, or a constant text.
-func (r *httpRequest) body(text string, headers map[string]string) (string, error) {
+func (r *httpRequest) body(text string, headers map[string]string) ([]string, error) {
 	if strings.TrimSpace(text) == "" {
-		return "", nil
+		return nil, nil
 	}
 	if expr, err := r.json(text); err == nil {
-		return "json = " + expr + "\n", nil
+		return []string{"json = " + expr}, nil
 	} else if strings.Contains(text, "{{") {
-		return "", fmt.Errorf("its requestBody is no JSON in which each {{.name}} is a value: %w", err)
+		return nil, fmt.Errorf("its requestBody is no JSON in which each {{.name}} is a value: %w", err)
 	}
 	for name := range headers {
 		if strings.EqualFold(name, "Content-Type") {
-			return "body = " + importer.Quote(text) + "\n", nil
+			return []string{"body = " + importer.Quote(text)}, nil
 		}
 	}
-	return "", errors.New("its requestBody is no JSON, and no header names its type")
+	return nil, errors.New("its requestBody is no JSON, and no header names its type")
 }
 
 // jsonMark stands for a parameter in JSON.

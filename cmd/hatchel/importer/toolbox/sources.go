@@ -169,7 +169,7 @@ func (g *generator) secret(name, value string) string {
 		env = m[1]
 	}
 	g.result.Export(env)
-	g.declare("secret "+name, "secret "+importer.Quote(name)+" { env = "+importer.Quote(env)+" }\n")
+	g.declare("secret "+name, importer.Secret(name, env))
 	return "secret." + name
 }
 

@@ -234,7 +234,7 @@ func (g *generator) sqlText(t *tool, s *source, i item) (out string, writes bool
 		if err != nil {
 			return "", false, fmt.Errorf("parameter %s: %w", p.Name, err)
 		}
-		out += "input " + importer.Quote(b.inputs[p.Name]) + " { type = " + typ + " }\n"
+		out += importer.Input(b.inputs[p.Name], typ)
 	}
 	out += "\nsql " + importer.Quote(s.connection) + " {\n"
 	if b.byCaller != "" {
