@@ -22,6 +22,7 @@ var layers = []struct {
 	banned []string // packages of the standard library
 }{
 	{of: "internal/backoff", may: []string{"internal/ctxtime"}},
+	{of: "internal/credential", may: []string{"internal/lazyregexp"}},
 	{of: "internal/filelock", may: []string{"internal/backoff"}},
 	{of: "internal/sqlitefile", may: []string{"internal/ctxtime"}},
 	{of: "internal/*"},
@@ -112,9 +113,9 @@ var layers = []struct {
 // owners lists the packages that may import a dependency, by the prefix of its import path. A
 // dependency that is not listed is forbidden outside of tests.
 var owners = map[string][]string{
-	"github.com/hashicorp/hcl/":               {"cmd/hatchel/editor", "hcl", "hcl/*", "cmd/hatchel-bench"},
+	"github.com/hashicorp/hcl/":               {"cmd/hatchel/editor", "cmd/hatchel/editor/*", "cmd/hatchel/lint", "hcl", "hcl/*", "cmd/hatchel-bench"},
 	"github.com/hashicorp/golang-lru/":        {"adapters/http", "adapters/sql", "runtime/result"},
-	"github.com/zclconf/go-cty/":              {"hcl", "hcl/*"},
+	"github.com/zclconf/go-cty/":              {"cmd/hatchel/lint", "hcl", "hcl/*"},
 	"github.com/expr-lang/expr/":              {"hcl/eval/exprlang"},
 	"github.com/santhosh-tekuri/jsonschema/":  {"hcl/schema"},
 	"mvdan.cc/sh/":                            {"hcl/template/shelltext", "cmd/hatchel/importer/curl"},

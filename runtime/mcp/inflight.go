@@ -19,7 +19,7 @@ type InflightRequests struct {
 	byID map[string]*Inflight // by id as sent; guarded by mu
 }
 
-// inflightRequest is a request in progress.
+// Inflight is a request in progress.
 type Inflight struct {
 	Context context.Context
 	Cancel  context.CancelCauseFunc

@@ -88,7 +88,7 @@ func (resp *Response) sendKeepAlive() {
 	resp.keepAlive.Reset(KeepAliveInterval)
 }
 
-// stopKeepAlive undoes startKeepAlive, for a caller that sends keep-alives itself.
+// stopKeepAlive undoes StartKeepAlive, for a caller that sends keep-alives itself.
 func (resp *Response) stopKeepAlive() {
 	resp.mu.Lock()
 	defer resp.mu.Unlock()
@@ -281,7 +281,7 @@ func AppendEvent(dst, frame []byte) []byte {
 	return append(appendOneLine(append(dst, "data: "...), frame), "\n\n"...)
 }
 
-// send writes and flushes a part of an event stream. It fails if the client does not accept it in
+// SendPart writes and flushes a part of an event stream. It fails if the client does not accept it in
 // time.
 func SendPart(w http.ResponseWriter, chunk []byte) error {
 	rc := http.NewResponseController(w)

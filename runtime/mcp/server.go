@@ -182,7 +182,7 @@ func (s *Server) AdmitStream(these string) *Error {
 	return Errorf(CodeBusy, "Too many concurrent %s. Try again shortly", these)
 }
 
-// ReleaseStream undoes admitStream.
+// ReleaseStream undoes AdmitStream.
 func (s *Server) ReleaseStream() { s.listeners.Release(1) }
 
 // Settings returns the options of the server, with their defaults.

@@ -9,7 +9,7 @@ import (
 	"hatchel/runtime/mcp/legacy/handover"
 )
 
-// LegacyOptions configure a server of legacy clients. Zero values mean the defaults named in the comments.
+// Options configure a server of legacy clients. Zero values mean the defaults named in the comments.
 type Options struct {
 	// Key seals the ids of sessions over HTTP: 32 bytes. A session goes on in each server with the same key, also
 	// later. nil is a random key.
@@ -35,7 +35,7 @@ type Server struct {
 	work    background
 }
 
-// NewLegacy returns the function that opens a server of legacy clients, for the options of their server.
+// New returns the function that opens a server of legacy clients, for the options of their server.
 func New(o Options) func(*mcp.Server) mcp.Legacy {
 	return func(core *mcp.Server) mcp.Legacy { return newServer(core, o) }
 }

@@ -13,7 +13,7 @@ type Response struct {
 	Err    error
 }
 
-// newClientResponse returns the response of the client with this result or failure, as encoded JSON.
+// NewResponse returns the response of the client with this result or failure, as encoded JSON.
 func NewResponse(result, failure []byte) Response {
 	if failure != nil {
 		return Response{Err: parseClientError(failure)}

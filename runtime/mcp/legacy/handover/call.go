@@ -106,7 +106,7 @@ func (n StreamName) recordOf(session SessionName) string {
 	return fmt.Sprintf("%s.%s.%d.%d", session, n.Process, n.Serial, n.Stream)
 }
 
-// saveSuspended saves the record of a call. It reports false, and changes nothing, if the record has another version.
+// SaveCall saves the record of a call. It reports false, and changes nothing, if the record has another version.
 func (r *Relay) SaveCall(
 	ctx context.Context, session SessionName, record StoredCall, call *Call,
 ) (saved bool, err error) {
@@ -116,7 +116,7 @@ func (r *Relay) SaveCall(
 	return r.store.SaveCall(ctx, session.String(), record, time.Now().Add(suspensionTTL))
 }
 
-// loadSuspended returns the call that waits in a stream, or has waited, with its record; nil if there is none.
+// LoadCall returns the call that waits in a stream, or has waited, with its record; nil if there is none.
 func (r *Relay) LoadCall(
 	ctx context.Context, session SessionName, in StreamName,
 ) (*Call, StoredCall, error) {
