@@ -53,13 +53,14 @@ func (r *resourceDecoder) backendBody(b *Backend) (*Expr, string) {
 			"The output of this backend has no default content. Set text or data.")
 		return nil, ""
 	}
+	access := eval.Access{What: "output", Optional: true}
 	n := eval.Computed(eval.AnyType, func(f *eval.Frame) (any, error) {
 		if name != "" {
-			return eval.MemberOf(f, f.Output, name, "output", true)
+			return access.Member(f, f.Output, name)
 		}
 		out := make(map[string]any, len(d.Members))
 		for _, name := range d.Members {
-			v, err := eval.MemberOf(f, f.Output, name, "output", true)
+			v, err := access.Member(f, f.Output, name)
 			if err != nil {
 				return nil, err
 			}

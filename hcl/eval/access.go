@@ -1,16 +1,26 @@
 package eval
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 
 	"hatchel/hcl/value"
 )
 
-// MemberOf reads a member of a value of a call. What is the phrase for the value in errors. A
-// missing member is null if it is optional.
-func MemberOf(f *Frame, v any, name, what string, optional bool) (any, error) {
-	if file, ok := v.(value.File); ok {
+// Access says how a member or an element of a value is read.
+type Access struct {
+	What     string // the phrase for the value in errors
+	Optional bool   // a missing member is null; in a program, null as the value ends the traversal with ErrEnded
+	Program  bool   // a missing member is null, keys are strings, and a negative index counts from the end
+}
+
+// ErrEnded ends a traversal of a program at an optional step; its value is null.
+var ErrEnded = errors.New("an optional step has ended the traversal")
+
+// Member reads a member of a value of a call.
+func (a *Access) Member(f *Frame, v any, name string) (any, error) {
+	if file, ok := v.(value.File); ok && !a.Program {
 		return file.Member(name)
 	}
 	v, err := Resolve(v)
@@ -20,45 +30,64 @@ func MemberOf(f *Frame, v any, name, what string, optional bool) (any, error) {
 	switch v := v.(type) {
 	case map[string]any:
 		x, ok := v[name]
-		if !ok && !optional && !f.Lenient {
-			return nil, fmt.Errorf("%s has no member %q", what, name)
+		if !ok && !a.Optional && !a.Program && !f.Lenient {
+			return nil, fmt.Errorf("%s has no member %s", a.What, quoteKey(name))
 		}
 		return x, nil
 	case nil:
-		if f.Lenient {
+		switch {
+		case a.Program && a.Optional:
+			return nil, ErrEnded
+		case f.Lenient && !a.Program:
 			return nil, nil
 		}
-		return nil, fmt.Errorf("%s is null and has no member %q", what, name)
+		return nil, fmt.Errorf("%s is null and has no member %s", a.What, quoteKey(name))
 	}
-	return nil, fmt.Errorf("%s is a %s and has no member %q", what, value.Kind(v), name)
+	return nil, fmt.Errorf("%s is a %s and has no member %s", a.What, value.Kind(v), quoteKey(name))
 }
 
-// ElementAt reads an element of a list by its index, or a member of a map by its key. What is the
-// phrase for the value in errors.
-func ElementAt(f *Frame, v, key any, what string) (any, error) {
+// Element reads an element of a list by its index, or a member of a map by its key.
+func (a *Access) Element(f *Frame, v, key any) (any, error) {
 	switch v := v.(type) {
 	case []any:
 		i, ok := value.Int(key)
-		if s, isText := key.(string); isText {
+		if s, isText := key.(string); isText && !a.Program {
 			n, err := strconv.Atoi(s)
 			i, ok = n, err == nil
 		}
 		if !ok {
-			return nil, fmt.Errorf("an index into %s must be a whole number, got %s", what, value.Kind(key))
+			return nil, fmt.Errorf("an index into %s must be a whole number, got %s", a.What, value.Kind(key))
 		}
-		if i < 0 || i >= len(v) {
-			if f.Lenient {
+		at := i
+		if at < 0 && a.Program {
+			at += len(v)
+		}
+		if at < 0 || at >= len(v) {
+			if f.Lenient && !a.Program {
 				return nil, nil
 			}
-			return nil, fmt.Errorf("%s has %d elements, and there is none at index %d", what, len(v), i)
+			return nil, fmt.Errorf("%s has %d elements, and there is none at index %d", a.What, len(v), i)
 		}
-		return v[i], nil
+		return v[at], nil
 	case map[string]any, nil:
 		name, err := value.Text(key)
+		if _, isText := key.(string); a.Program && !isText {
+			err = fmt.Errorf("a key of %s must be a string, got %s", a.What, value.Kind(key))
+		}
 		if err != nil {
 			return nil, err
 		}
-		return MemberOf(f, v, name, what, false)
+		return a.Member(f, v, name)
 	}
-	return nil, fmt.Errorf("%s is a %s and has no elements", what, value.Kind(v))
+	return nil, fmt.Errorf("%s is a %s and has no elements", a.What, value.Kind(v))
+}
+
+const maxShownKey = 60 // characters
+
+// quoteKey returns the name of a member for an error.
+func quoteKey(name string) string {
+	if runes := []rune(name); len(runes) > maxShownKey {
+		name = string(runes[:maxShownKey]) + "…"
+	}
+	return strconv.Quote(name)
 }

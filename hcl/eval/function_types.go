@@ -26,6 +26,33 @@ func Accepts(p functions.Param, t *schema.Type) bool {
 	return p.Kind == functions.Any || CanBe(t, p.Kind) || isBytes && (p.OrBytes || p.Kind == functions.Bytes)
 }
 
+// countHints are what a call with the wrong number of arguments may have meant.
+var countHints = map[string]string{"trim": " White space is removed by trimspace(text)."}
+
+// CheckCall reports the arguments that a function does not take, by their index; -1 stands for all. It asks checkNull
+// about those that must not be null. If spread is set, the elements of the last argument are arguments. It returns
+// whether the number of arguments is right.
+func CheckCall(fn *functions.Function, args []TypedExpr, spread bool,
+	report func(arg int, summary, format string, args ...any), checkNull func(arg int, p functions.Param)) bool {
+	if err := fn.CheckCount(len(args)); err != nil && !spread {
+		report(-1, "Wrong number of arguments", "%v: %s.%s", err, fn.Usage(), countHints[fn.Name])
+		return false
+	}
+	for i, a := range args {
+		switch p, has := fn.Param(i); {
+		case !has || spread && i == len(args)-1:
+		case !Accepts(p, a.Type):
+			report(i, "Wrong argument type", "%s: the %s must be %s, this is %s.", fn.Name, p.Name, p.Expected(),
+				TypePhrase(a.Type))
+		case a.Known && !p.Takes(a.Value):
+			report(i, "Wrong argument", "%s: the %s must be %s, not %q.", fn.Name, p.Name, p.Expected(), a.Value)
+		case p.Kind != functions.Any || p.NotNull:
+			checkNull(i, p)
+		}
+	}
+	return true
+}
+
 // ResultType is the type of what fn returns for these arguments. Unify gives the common type of two
 // arguments. The result may be null where fn says so, and where an argument that it returns may be;
 // neither is a part of the type.

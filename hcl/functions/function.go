@@ -73,6 +73,7 @@ type Param struct {
 	Kind     Kind
 	OrBytes  bool   // bytes are accepted in place of a String
 	Only     string // the only value that is accepted; empty for all of the Kind
+	NotNull  bool   // of Any: null is not accepted
 	Optional bool
 	Variadic bool // the last parameter; takes any number of arguments, including none
 }
@@ -84,6 +85,8 @@ func (p Param) Expected() string {
 		return fmt.Sprintf("%q", p.Only)
 	case p.OrBytes:
 		return "a string or bytes"
+	case p.NotNull:
+		return "a value that is not null"
 	case p.Kind == Any:
 		return "any value"
 	case p.Kind == Bytes:

@@ -97,7 +97,7 @@ var table = sync.OnceValue(func() []Function {
 
 		// list.go
 		New("length", "Returns the number of characters of a string, elements of a list or members of an object.",
-			oneValue, fixed(Integer), length).counts(),
+			params(value.notNull()), fixed(Integer), length).counts(),
 		New("concat", "Concatenates lists.", lists, follow(Unify), concat).Keeps(Parts, Beginning),
 		New("contains", "Reports whether a list has an element that equals a value.", searched, fixed(Bool), contains),
 		New("distinct", "Removes duplicate elements and keeps the first of each.",
@@ -242,6 +242,8 @@ func params(p ...Param) []Param { return p }
 func param(name string, kind Kind) Param { return Param{Name: name, Kind: kind} }
 
 func (p Param) optional() Param { p.Optional = true; return p }
+
+func (p Param) notNull() Param { p.NotNull = true; return p }
 
 func (p Param) only(text string) Param { p.Only = text; return p }
 

@@ -143,7 +143,7 @@ func unifyNonNull(a, b *Type) *Type {
 		for _, m := range a.Members {
 			o, _ := b.Lookup(m.Name)
 			out.Members = append(out.Members, &Member{Name: m.Name, Type: Unify(m.Type, o.Type),
-				Optional: m.Optional || o.Optional})
+				Optional: m.Optional && !m.HasDefault || o.Optional && !o.HasDefault})
 		}
 	case out.Kind == Object:
 		return &Type{Kind: Map, Elem: &Type{}}

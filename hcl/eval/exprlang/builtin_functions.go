@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 
+	"hatchel/hcl/eval"
 	"hatchel/hcl/functions"
 	"hatchel/hcl/value"
 )
@@ -36,7 +37,7 @@ func take(_ *functions.Context, a []any) (any, error) {
 }
 
 func get(_ *functions.Context, a []any) (any, error) {
-	v, err := elementOf(a[0], a[1], false)
+	v, err := (&eval.Access{Program: true}).Element(new(eval.Frame), a[0], a[1])
 	if err != nil {
 		return nil, nil // get gives null for what is missing
 	}

@@ -52,10 +52,6 @@ func (c *compiler) compileFunction(name string, at span, args []ast.Node) typedE
 			"as ${%[1]s(...)} there, and read local.name here.", name)
 		return eval.Broken()
 	}
-	if err := fn.CheckCount(len(args)); err != nil {
-		c.report(at, "Wrong number of arguments", "%v: %s.%s", err, fn.Usage(), argumentCountHints[name])
-		return eval.Broken()
-	}
 	typed, compileArgument := make([]typedExpr, len(args)), c.compile
 	operands := make([]operand, len(args))
 	if fn.Counts {
@@ -64,8 +60,21 @@ func (c *compiler) compileFunction(name string, at span, args []ast.Node) typedE
 	for i, a := range args {
 		operands[i] = c.compileOperand(a, compileArgument)
 		typed[i] = operands[i].typedExpr
-		p, _ := fn.Param(i)
-		c.checkArgument(fn, p, a, typed[i])
+	}
+	report := func(arg int, summary, format string, values ...any) {
+		place := at
+		if arg >= 0 {
+			place = c.fullSpan(args[arg])
+		}
+		c.report(place, summary, format, values...)
+	}
+	isComplete := eval.CheckCall(fn, typed, false, report, func(arg int, p functions.Param) {
+		if p.Kind != functions.Any {
+			c.checkNotNull(args[arg], typed[arg])
+		}
+	})
+	if !isComplete {
+		return eval.Broken()
 	}
 	c.recordCompared(operands...)
 	c.noteMembers(fn, typed, args)
@@ -85,24 +94,6 @@ func (c *compiler) compileFunction(name string, at span, args []ast.Node) typedE
 func isFunction(name string) bool {
 	_, ok := functions.Lookup(name)
 	return ok || builtins[name].Name != ""
-}
-
-// argumentCountHints are what a call with the wrong number of arguments may have meant.
-var argumentCountHints = map[string]string{"trim": " White space is removed by trimspace(text)."}
-
-// checkArgument reports an argument of the wrong type, or one that may be null.
-func (c *compiler) checkArgument(fn *functions.Function, p functions.Param, n ast.Node, t typedExpr) {
-	switch {
-	case p.Kind == functions.Any:
-	case !eval.Accepts(p, t.Type):
-		c.report(c.fullSpan(n), "Wrong argument type", "%s: the %s must be %s, this is %s.",
-			fn.Name, p.Name, p.Expected(), eval.TypePhrase(t.Type))
-	case t.Known && !p.Takes(t.Value):
-		c.report(c.fullSpan(n), "Wrong argument", "%s: the %s must be %s, not %q.", fn.Name, p.Name, p.Expected(),
-			t.Value)
-	default:
-		c.checkNotNull(n, t)
-	}
 }
 
 // warnSplitOrder warns of the argument order that other expr programs have.

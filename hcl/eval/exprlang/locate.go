@@ -68,7 +68,7 @@ func (l *locator) watch(n ast.Node, run eval.Func) eval.Func {
 		switch {
 		case err == nil:
 			l.seen[n] = seenValue{v, round}
-		case err != errSkipped && l.failed == nil:
+		case err != eval.ErrEnded && l.failed == nil:
 			l.failed, l.round = n, round
 		}
 		return v, err

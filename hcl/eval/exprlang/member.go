@@ -1,11 +1,9 @@
 package exprlang
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -17,15 +15,12 @@ import (
 	"hatchel/hcl/value"
 )
 
-// errSkipped leaves an optional chain; compileChain turns it into null.
-var errSkipped = errors.New("skipped")
-
 func (c *compiler) compileChain(n *ast.ChainNode) typedExpr {
 	t := c.compileNode(n.Node)
 	inner := t.Eval
 	t.Eval = func(f *eval.Frame) (any, error) {
 		v, err := inner(f)
-		if err == errSkipped {
+		if err == eval.ErrEnded {
 			return nil, nil
 		}
 		return v, err
@@ -48,7 +43,8 @@ func (c *compiler) compileMember(n *ast.MemberNode) typedExpr {
 		base = c.requireOwn(base)
 	}
 	name, isText := key.Value.(string)
-	t := typedExpr{Type: c.typeOfMember(n, base, key), Eval: compileAccess(base, key, n.Optional), Read: base.Read}
+	t := typedExpr{Type: c.typeOfMember(n, base, key), Read: base.Read}
+	t.Eval = compileAccess(base, key, eval.Access{What: c.source(n.Node), Optional: n.Optional, Program: true})
 	if isText {
 		t.Facts = base.MemberFacts(name)
 	} else {
@@ -86,12 +82,10 @@ func (c *compiler) probeMember(base, key typedExpr) {
 	}
 }
 
-func compileAccess(base, key typedExpr, optional bool) eval.Func {
+func compileAccess(base, key typedExpr, access eval.Access) eval.Func {
 	name, isText := key.Value.(string)
 	if !isText {
-		return eval.Binary(nil, base, key, func(_ *eval.Frame, b, k any) (any, error) {
-			return elementOf(b, k, optional)
-		}).Eval
+		return eval.Binary(nil, base, key, access.Element).Eval
 	}
 	inner := base.Eval
 	return func(f *eval.Frame) (any, error) {
@@ -102,61 +96,8 @@ func compileAccess(base, key typedExpr, optional bool) eval.Func {
 		if m, ok := b.(map[string]any); ok {
 			return m[name], nil
 		}
-		return elementOf(b, name, optional)
+		return access.Member(f, b, name)
 	}
-}
-
-// elementOf reads a member of an object or an element of a list. A member that an object does not
-// have is null.
-func elementOf(base, key any, optional bool) (any, error) {
-	base, err := eval.Resolve(base)
-	if err != nil {
-		return nil, err
-	}
-	switch b := base.(type) {
-	case nil:
-		if optional {
-			return nil, errSkipped
-		}
-		return nil, fmt.Errorf("cannot read %s of null", keyPhrase(key))
-	case map[string]any:
-		if k, ok := key.(string); ok {
-			return b[k], nil
-		}
-		return nil, fmt.Errorf("an object has no %s; its keys are strings", keyPhrase(key))
-	case []any:
-		i, ok := value.Int(key)
-		if !ok {
-			return nil, fmt.Errorf("a list has no %s; its elements are read by number", keyPhrase(key))
-		}
-		if i < 0 {
-			i += len(b)
-		}
-		if i < 0 || i >= len(b) {
-			return nil, fmt.Errorf("there is no element %v in a list of %d", key, len(b))
-		}
-		return b[i], nil
-	}
-	return nil, fmt.Errorf("cannot read %s of a %s", keyPhrase(key), value.Kind(base))
-}
-
-const maxShownKey = 60 // characters
-
-func keyPhrase(key any) string {
-	switch k := key.(type) {
-	case string:
-		n := 0
-		for i := range k {
-			if n++; n > maxShownKey {
-				k = k[:i] + "…"
-				break
-			}
-		}
-		return "member " + strconv.Quote(k)
-	case int:
-		return "element " + strconv.Itoa(k)
-	}
-	return "member that is a " + value.Kind(key)
 }
 
 // typeOfMember checks one step of a traversal.

@@ -1,8 +1,6 @@
 package exprlang
 
 import (
-	"slices"
-
 	"hatchel/hcl/eval"
 	"hatchel/hcl/schema"
 )
@@ -74,43 +72,5 @@ func mayEqual(a, b *schema.Type) bool {
 		eval.CanBe(a, b.Kind)
 }
 
-// unifyTypes is the type of a value that has one type or the other. Unlike schema.Unify it knows
-// nothing of objects with different members: a program may ask which of them it has.
-func unifyTypes(a, b *schema.Type) *schema.Type {
-	switch {
-	case a == b:
-		return a
-	case a.Kind == schema.Null:
-		return b.AsNullable()
-	case b.Kind == schema.Null:
-		return a.AsNullable()
-	case a.Kind == schema.Any || b.Kind == schema.Any:
-		return eval.AnyType
-	}
-	out := &schema.Type{Kind: a.Kind, Nullable: a.Nullable || b.Nullable}
-	switch {
-	case eval.IsNumeric(a) && eval.IsNumeric(b):
-		if a.Kind != b.Kind {
-			out.Kind = schema.Number
-		}
-	case a.Kind != b.Kind:
-		return eval.AnyType
-	case a.Kind == schema.List || a.Kind == schema.Map:
-		out.Elem = unifyTypes(elemType(a), elemType(b))
-	case a.Kind == schema.Object:
-		if len(a.Members) != len(b.Members) {
-			return eval.AnyType
-		}
-		for _, m := range a.Members {
-			other := memberType(b, m.Name)
-			if other == nil {
-				return eval.AnyType
-			}
-			out.Members = append(out.Members,
-				&schema.Member{Name: m.Name, Type: unifyTypes(memberType(a, m.Name), other)})
-		}
-	case slices.Equal(enumTexts(a), enumTexts(b)):
-		out.Enum = a.Enum
-	}
-	return out
-}
+// unifyTypes is the type of a value that has one type or the other.
+func unifyTypes(a, b *schema.Type) *schema.Type { return programType(schema.Unify(a, b)) }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	hclv2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl/eval"
@@ -75,33 +76,21 @@ func (c *Compiler) checkCall(e *hclsyntax.FunctionCallExpr, fn *functions.Functi
 			"%s reads the file when the configuration is loaded, so the name must be known then. To read a file "+
 				"during a call, use a file block.", fn.Name)
 	}
-	if !e.ExpandFinal {
-		if err := fn.CheckCount(len(args)); err != nil {
-			c.Errorf(e.Range(), "Wrong number of arguments", "%v.", err)
-			return false
+	at := func(arg int) hclv2.Range {
+		if arg < 0 {
+			return e.Range()
 		}
+		return e.Args[arg].Range()
 	}
-	for i, a := range args {
-		p, has := fn.Param(i) // length takes any kind, but not null
-		if !has || e.ExpandFinal && i == len(args)-1 {
-			continue
+	eval.CheckCall(fn, args, e.ExpandFinal, func(arg int, summary, format string, values ...any) {
+		c.Errorf(at(arg), summary, format, values...)
+	}, func(arg int, p functions.Param) {
+		if a := args[arg]; a.NullReason != "" {
+			c.Errorf(at(arg), "Value may be null",
+				"%s, but %s takes %s. Check it with a condition, or write coalesce(%s, …).", eval.NullSentence(a), fn.Name,
+				p.Expected(), c.sourceText(at(arg)))
 		}
-		if !eval.Accepts(p, a.Type) {
-			c.Errorf(e.Args[i].Range(), "Wrong argument type", "%s: the %s must be %s, this is %s.",
-				fn.Name, p.Name, p.Expected(), eval.TypePhrase(a.Type))
-		} else if a.Known && !p.Takes(a.Value) {
-			c.Errorf(e.Args[i].Range(), "Wrong argument", "%s: the %s must be %s, not %q.", fn.Name, p.Name, p.Expected(),
-				a.Value)
-		} else if a.NullReason != "" && (p.Kind != functions.Any || fn.Name == "length") {
-			want := p.Expected()
-			if p.Kind == functions.Any {
-				want = "a value that is not null"
-			}
-			c.Errorf(e.Args[i].Range(), "Value may be null",
-				"%s, but %s takes %s. Check it with a condition, or write coalesce(%s, …).",
-				eval.NullSentence(a), fn.Name, want, c.sourceText(e.Args[i].Range()))
-		}
-	}
+	})
 	return len(c.Diags) == reported
 }
 

@@ -24,9 +24,7 @@ func (c *Compiler) compileIndex(e *hclsyntax.IndexExpr, in LexicalEnv) eval.Type
 func (c *Compiler) compileElement(n, key eval.TypedExpr, r hclv2.Range) eval.TypedExpr {
 	c.checkNotNull(n, r)
 	what := eval.Subject(n)
-	out := eval.Binary(eval.AnyType, n, key, func(f *eval.Frame, v, k any) (any, error) {
-		return eval.ElementAt(f, v, k, what)
-	})
+	out := eval.Binary(eval.AnyType, n, key, (&eval.Access{What: what}).Element)
 	out.Facts = n.ElementFacts(n.Type.Kind == schema.List && key.Value == 0).By(key)
 	out.Read = n.Read
 	out.Phrase = what + "[" + indexPhrase(key) + "]"

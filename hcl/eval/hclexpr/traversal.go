@@ -277,13 +277,13 @@ func (c *Compiler) compileAttribute(n eval.TypedExpr, name string, r hclv2.Range
 	if in.NonNull.Has(out.Path) {
 		out.NullReason = ""
 	}
-	what := eval.Subject(n)
+	access := eval.Access{What: eval.Subject(n), Optional: optional}
 	out.Eval = func(f *eval.Frame) (any, error) {
 		v, err := inner(f)
 		if err != nil {
 			return nil, err
 		}
-		return eval.MemberOf(f, v, name, what, optional)
+		return access.Member(f, v, name)
 	}
 	return c.foldConstant(out, r)
 }
