@@ -220,7 +220,7 @@ func fromCall(fn *functions.Function, args []TypedExpr) Facts {
 	}
 	f = f.By(args...)
 	f.Call = f.Call || fn.CallOnly
-	if !fn.KeepsBeginning {
+	if !fn.Keeps.Has(functions.Beginning) {
 		f.Dash, f.AsPath = false, template.PathUnknown
 	}
 	if fn.Result.Nullable {

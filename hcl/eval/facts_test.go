@@ -390,7 +390,7 @@ func TestFunctionsKeepWhatTheyDeclare(t *testing.T) {
 			if err != nil {
 				continue
 			}
-			if beginsWithDash(out) && slices.ContainsFunc(args, beginsWithDash) && !fn.KeepsBeginning {
+			if beginsWithDash(out) && slices.ContainsFunc(args, beginsWithDash) && !fn.Keeps.Has(functions.Beginning) {
 				t.Errorf("%s(%q) is %q: declare that it keeps the beginning", fn.Name, args, out)
 				break
 			}

@@ -53,10 +53,9 @@ func CheckCall(fn *functions.Function, args []TypedExpr, spread bool,
 	return true
 }
 
-// ResultType is the type of what fn returns for these arguments. Unify gives the common type of two
-// arguments. The result may be null where fn says so, and where an argument that it returns may be;
-// neither is a part of the type.
-func ResultType(fn *functions.Function, args []TypedExpr, unify func(a, b *schema.Type) *schema.Type) *schema.Type {
+// ResultType is the type of what fn returns for these arguments. The result may be null where fn says so, and where an
+// argument that it returns may be; neither is a part of the type.
+func ResultType(fn *functions.Function, args []TypedExpr) *schema.Type {
 	if len(args) > 0 {
 		t := args[0].Type.NotNull()
 		switch fn.Result.Rule {
@@ -68,7 +67,7 @@ func ResultType(fn *functions.Function, args []TypedExpr, unify func(a, b *schem
 			return schema.ListOf(t)
 		case functions.Unify:
 			for _, a := range args[1:] {
-				t = unify(t, a.Type.NotNull())
+				t = schema.Unify(t, a.Type.NotNull())
 			}
 			return t
 		}

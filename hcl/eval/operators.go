@@ -102,8 +102,16 @@ func Binary(t *schema.Type, l, r TypedExpr, compute func(f *Frame, a, b any) (an
 	}, l, r)
 }
 
-// ListOf returns a list of elements, which are of type elem.
-func ListOf(elem *schema.Type, elems []TypedExpr) TypedExpr {
+// ListOf returns a list of elements.
+func ListOf(elems []TypedExpr) TypedExpr {
+	elem := AnyType
+	for i, e := range elems {
+		if i == 0 {
+			elem = e.TypeWithNull()
+		} else {
+			elem = schema.Unify(elem, e.TypeWithNull())
+		}
+	}
 	return TypedExpr{Type: schema.ListOf(elem), Facts: fromList(elems), Eval: func(f *Frame) (any, error) {
 		if err := f.chargeProgram(24 + 16*len(elems)); err != nil {
 			return nil, err
@@ -130,8 +138,21 @@ type Entry struct {
 	Absent func(*Frame) bool
 }
 
-// ObjectOf returns an object of type t.
-func ObjectOf(t *schema.Type, entries []Entry) TypedExpr {
+// IsNamed reports whether an entry with this name is known.
+func IsNamed(entries []Entry, name string) bool {
+	return slices.ContainsFunc(entries, func(e Entry) bool { return e.NameOf == nil && e.Name == name })
+}
+
+// ObjectOf returns an object. Its type is a map if a name is not known.
+func ObjectOf(entries []Entry) TypedExpr {
+	t := &schema.Type{Kind: schema.Object}
+	for _, e := range entries {
+		t.Members = append(t.Members, &schema.Member{Name: e.Name, Type: e.Value.TypeWithNull()})
+		if e.NameOf != nil {
+			t = &schema.Type{Kind: schema.Map, Elem: AnyType}
+			break
+		}
+	}
 	return TypedExpr{Type: t, Facts: fromMembers(entries), Eval: func(f *Frame) (any, error) {
 		if err := f.chargeProgram(48 + 64*len(entries)); err != nil {
 			return nil, err

@@ -75,15 +75,18 @@ func Broken() TypedExpr {
 		Eval: func(*Frame) (any, error) { return nil, nil }}
 }
 
-// UnifyTypes is the type of a value that is one of two. Null takes the type of the other.
-func UnifyTypes(a, b TypedExpr) *schema.Type {
-	switch {
-	case a.IsNull():
-		return b.Type
-	case b.IsNull():
-		return a.Type
+// UnifyTypes is the type of a value that is one of several. Null takes the type of the others.
+func UnifyTypes(parts ...TypedExpr) *schema.Type {
+	t := parts[0]
+	for _, p := range parts[1:] {
+		switch {
+		case t.IsNull():
+			t = TypedExpr{Type: p.Type}
+		case !p.IsNull():
+			t = TypedExpr{Type: schema.Unify(t.Type, p.Type)}
+		}
 	}
-	return schema.Unify(a.Type, b.Type)
+	return t.Type
 }
 
 // Bool is the result of a condition.

@@ -27,11 +27,10 @@ type Function struct {
 
 	// What is known of the arguments and of the result, too; everything that depends on the arguments holds what they
 	// hold.
-	Chooses        Choice // the result is one of these
-	KeepsParts     bool   // the result has a part for each part of an argument: for a part of the data it is a part
-	KeepsBeginning bool   // the result, or an element of it, begins as an argument or an element of one does
-	Counts         bool   // it looks at which elements an argument has, and not into them
-	NamesMembers   bool   // the arguments after the first name its members
+	Chooses      Choice // the result is one of these
+	Keeps        Kept   // what the result keeps of the arguments
+	Counts       bool   // it looks at which elements an argument has, and not into them
+	NamesMembers bool   // the arguments after the first name its members
 
 	// Call checks the number and the kinds of args and computes the result. It is safe for
 	// concurrent use with different contexts. Its error begins with the name of the function.
@@ -127,19 +126,19 @@ const (
 	FirstElement               // it is the first element of the first argument
 )
 
-// Kept is what a result keeps of the arguments, see Function.
+// Kept is a set of what the result of a function keeps of the arguments.
 type Kept int
 
 const (
-	Parts Kept = iota
-	Beginning
+	Parts     Kept = 1 << iota // it has a part for each part of an argument: for a part of the data it is a part
+	Beginning                  // it, or an element of it, begins as an argument or an element of one does
 )
 
-// Keeps returns the function with a declaration of what its result keeps of the arguments.
-func (f Function) Keeps(all ...Kept) Function {
-	f.KeepsParts, f.KeepsBeginning = slices.Contains(all, Parts), slices.Contains(all, Beginning)
-	return f
-}
+// Has reports whether the set has one thing.
+func (k Kept) Has(one Kept) bool { return k&one != 0 }
+
+// Keeping returns the function with a declaration of what its result keeps.
+func (f Function) Keeping(k Kept) Function { f.Keeps = k; return f }
 
 // Choosing returns the function with a declaration of what its result is one of.
 func (f Function) Choosing(c Choice) Function { f.Chooses = c; return f }

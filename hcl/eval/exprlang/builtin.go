@@ -110,15 +110,15 @@ func plainBuiltins() []functions.Function {
 	fixed := func(k functions.Kind) functions.Result { return functions.Result{Kind: k} }
 	out := []functions.Function{
 		functions.New("first", "Returns the first element, or null.", list, elem, first).
-			Keeps(functions.Parts, functions.Beginning).Choosing(functions.FirstElement),
+			Keeping(functions.Parts | functions.Beginning).Choosing(functions.FirstElement),
 		functions.New("last", "Returns the last element, or null.", list, elem, last).
-			Keeps(functions.Beginning).Choosing(functions.AnElement),
+			Keeping(functions.Beginning).Choosing(functions.AnElement),
 		functions.New("take", "Returns the first elements, as many as there are at most.",
 			append(list[:1:1], functions.Param{Name: "count", Kind: functions.Integer}), same, take).
-			Keeps(functions.Parts, functions.Beginning),
+			Keeping(functions.Parts | functions.Beginning),
 		functions.New("get", "Returns a member or an element, or null where there is none.",
 			append(anything[:1:1], functions.Param{Name: "key", Kind: functions.Any}), fixed(functions.Any), get).
-			Keeps(functions.Beginning).Choosing(functions.AnElement),
+			Keeping(functions.Beginning).Choosing(functions.AnElement),
 		functions.New("mean", "Returns the average of numbers; an empty list gives 0.", list, fixed(functions.Number),
 			mean),
 		functions.New("median", "Returns the number in the middle of the sorted numbers; an empty list gives 0.", list,
@@ -137,7 +137,7 @@ func plainBuiltins() []functions.Function {
 		functions.New("lastIndexOf", "Returns how many characters stand before the last occurrence of a part, or -1.",
 			texts, fixed(functions.Integer), position((*functions.Context).FindLast)),
 		functions.New("string", "Converts any value to text, lists and objects to JSON.", anything,
-			fixed(functions.String), toText).Keeps(functions.Parts, functions.Beginning),
+			fixed(functions.String), toText).Keeping(functions.Parts | functions.Beginning),
 		functions.New("bitnot", "Inverts every bit.", integers[:1], fixed(functions.Integer),
 			func(_ *functions.Context, a []any) (any, error) { return ^a[0].(int), nil }),
 	}

@@ -79,12 +79,12 @@ func (c *compiler) compileFunction(name string, at span, args []ast.Node) typedE
 	c.recordCompared(operands...)
 	c.noteMembers(fn, typed, args)
 	c.warnSplitOrder(name, at, typed, args)
-	if !fn.KeepsParts {
+	if !fn.Keeps.Has(functions.Parts) {
 		for i, a := range typed {
 			typed[i] = c.requireWhole(eval.LookedAt(fn, a))
 		}
 	}
-	t := programType(eval.ResultType(fn, typed, unifyTypes))
+	t := programType(eval.ResultType(fn, typed))
 	if fn.Result.Nullable {
 		t = t.AsNullable()
 	}

@@ -226,23 +226,15 @@ func (c *compiler) compileSequence(n *ast.SequenceNode) typedExpr {
 }
 
 func (c *compiler) compileArray(n *ast.ArrayNode) typedExpr {
-	elem := eval.AnyType
 	elems := make([]typedExpr, len(n.Nodes))
 	for i, part := range n.Nodes {
 		elems[i] = c.compile(part)
-		if i == 0 {
-			elem = elems[i].Type
-		} else {
-			elem = unifyTypes(elem, elems[i].Type)
-		}
 	}
-	return eval.ListOf(elem, elems)
+	return eval.ListOf(elems)
 }
 
 func (c *compiler) compileObject(n *ast.MapNode) typedExpr {
 	entries := make([]eval.Entry, len(n.Pairs))
-	t := &schema.Type{Kind: schema.Object}
-	known := true
 	for i, p := range n.Pairs {
 		p := p.(*ast.PairNode)
 		key, val := c.compile(p.Key), c.compile(p.Value)
@@ -250,19 +242,15 @@ func (c *compiler) compileObject(n *ast.MapNode) typedExpr {
 		name, isText := key.Value.(string)
 		if !isText {
 			c.checkKind(p.Key, key, schema.String)
-			entries[i].NameOf, known = evalKey(key.Eval), false
+			entries[i].NameOf = evalKey(key.Eval)
 			continue
 		}
-		if _, twice := t.Lookup(name); twice {
+		if eval.IsNamed(entries[:i], name) {
 			c.report(c.spanOf(p.Key), "Duplicate key", "The object already has the key %q.", name)
 		}
 		entries[i].Name = name
-		t.Members = append(t.Members, &schema.Member{Name: name, Type: val.Type})
 	}
-	if !known {
-		t = &schema.Type{Kind: schema.Map}
-	}
-	return eval.ObjectOf(t, entries)
+	return eval.ObjectOf(entries)
 }
 
 func evalKey(key eval.Func) func(*eval.Frame) (string, error) {

@@ -115,10 +115,6 @@ func (c *compiler) typeOfMember(n *ast.MemberNode, base, key typedExpr) *schema.
 	}
 	switch t.Kind {
 	case schema.Any:
-		if isText && t.Elem != nil {
-			return elemType(t).AsNullable()
-		}
-		return elemType(t)
 	case schema.Object:
 		if !isText {
 			c.checkKind(n.Property, key, schema.String)

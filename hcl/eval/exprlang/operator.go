@@ -94,7 +94,9 @@ func (c *compiler) compileCoalesce(l, r typedExpr) typedExpr {
 		t = unifyTypes(t.NotNull(), r.Type)
 	}
 	left, right := l.Eval, r.Eval
-	return typedExpr{Type: t, Facts: eval.Either(l, r), Eval: func(f *eval.Frame) (any, error) {
+	facts := eval.Either(l, r)
+	facts.NullReason = r.NullReason
+	return typedExpr{Type: t, Facts: facts, Eval: func(f *eval.Frame) (any, error) {
 		v, err := left(f)
 		if decoded, derr := eval.Resolved(v, err); derr != nil || decoded != nil {
 			return v, derr

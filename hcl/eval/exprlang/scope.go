@@ -32,7 +32,7 @@ func (c *compiler) compileInScope(s scope, n ast.Node) typedExpr {
 // narrow returns a traversal without null where that is ruled out.
 func (c *compiler) narrow(t typedExpr) typedExpr {
 	if t.Type.Nullable && c.nonNull.Has(t.Path) {
-		t.Type = t.Type.NotNull()
+		t.Type, t.NullReason = t.Type.NotNull(), ""
 	}
 	return t
 }

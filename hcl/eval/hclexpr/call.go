@@ -11,7 +11,6 @@ import (
 
 	"hatchel/hcl/eval"
 	"hatchel/hcl/functions"
-	"hatchel/hcl/schema"
 )
 
 // compileCall compiles a function call. try and can belong to the language; all other functions are
@@ -53,11 +52,11 @@ func (c *Compiler) compileCall(e *hclsyntax.FunctionCallExpr, in LexicalEnv) eva
 		fn = redactErrors(fn)
 	}
 	for i, a := range args {
-		if !fn.KeepsParts {
+		if !fn.Keeps.Has(functions.Parts) {
 			args[i] = c.requireWhole(eval.LookedAt(fn, a), e.Args[i].Range())
 		}
 	}
-	n := eval.Call(eval.ResultType(fn, args, schema.Unify), fn, args, e.ExpandFinal)
+	n := eval.Call(eval.ResultType(fn, args), fn, args, e.ExpandFinal)
 	folded := c.foldConstant(n, e.Range())
 	c.checkMade(e, args, folded)
 	return folded
@@ -87,8 +86,8 @@ func (c *Compiler) checkCall(e *hclsyntax.FunctionCallExpr, fn *functions.Functi
 	}, func(arg int, p functions.Param) {
 		if a := args[arg]; a.NullReason != "" {
 			c.Errorf(at(arg), "Value may be null",
-				"%s, but %s takes %s. Check it with a condition, or write coalesce(%s, …).", eval.NullSentence(a), fn.Name,
-				p.Expected(), c.sourceText(at(arg)))
+				"%s, but %s takes %s. Check it with a condition, or write coalesce(%s, …).", eval.NullSentence(a),
+				fn.Name, p.Expected(), c.sourceText(at(arg)))
 		}
 	})
 	return len(c.Diags) == reported
@@ -130,12 +129,9 @@ func (c *Compiler) compileTry(e *hclsyntax.FunctionCallExpr, in LexicalEnv) eval
 		args[i] = c.Compile(a, in)
 	}
 	c.Nulls = guarded
-	n := eval.TypedExpr{Type: args[0].Type, Facts: eval.Either(args...)}
+	n := eval.TypedExpr{Type: eval.UnifyTypes(args...), Facts: eval.Either(args...)}
 	n.NullReason = args[last].NullReason
 	n.CallerSpecific = false // the fallback is for callers without the value
-	for _, a := range args[1:] {
-		n.Type = eval.UnifyTypes(eval.TypedExpr{Type: n.Type}, a)
-	}
 	n.Eval = func(f *eval.Frame) (v any, err error) {
 		for _, a := range args {
 			if v, err = attempt(f, a.Eval); err == nil && (v != nil || last == 0) {

@@ -35,7 +35,6 @@ func (c *Compiler) compileElement(n, key eval.TypedExpr, r hclv2.Range) eval.Typ
 	case schema.Object:
 		out.Type = commonMemberType(n.Type)
 	case schema.Any:
-		out.Type = eval.ElemType(n.Type)
 	default:
 		c.Errorf(r, "Not a list", "%s is %s. Only lists, maps and objects have elements.",
 			eval.SubjectCapitalized(n), eval.TypePhrase(n.Type))
@@ -68,8 +67,6 @@ func commonMemberType(t *schema.Type) *schema.Type {
 
 func (c *Compiler) compileObject(e *hclsyntax.ObjectConsExpr, in LexicalEnv) eval.TypedExpr {
 	entries := make([]eval.Entry, len(e.Items))
-	members := &schema.Type{Kind: schema.Object}
-	t := members
 	for i, item := range e.Items {
 		key := c.compileKey(item.KeyExpr, in)
 		val := c.compileNamed(key, item.ValueExpr, in)
@@ -80,16 +77,14 @@ func (c *Compiler) compileObject(e *hclsyntax.ObjectConsExpr, in LexicalEnv) eva
 		name, known := key.Value.(string)
 		if !known {
 			entries[i].NameOf = objectKey(key.Eval)
-			t = &schema.Type{Kind: schema.Map, Elem: eval.AnyType}
 			continue
 		}
-		if _, twice := members.Lookup(name); twice {
+		if eval.IsNamed(entries[:i], name) {
 			c.Errorf(item.KeyExpr.Range(), "Duplicate key", "The key %q is written twice in this object.", name)
 		}
 		entries[i].Name = name
-		members.Members = append(members.Members, &schema.Member{Name: name, Type: val.TypeWithNull()})
 	}
-	return c.foldConstant(eval.ObjectOf(t, entries), e.Range())
+	return c.foldConstant(eval.ObjectOf(entries), e.Range())
 }
 
 // OmitAbsent makes the objects that are written in e leave out a member that is one reference to something
@@ -169,14 +164,8 @@ func (c *Compiler) compileKey(e hclsyntax.Expression, in LexicalEnv) eval.TypedE
 
 func (c *Compiler) compileTuple(e *hclsyntax.TupleConsExpr, in LexicalEnv) eval.TypedExpr {
 	elems := make([]eval.TypedExpr, len(e.Exprs))
-	elem := eval.AnyType
 	for i, x := range e.Exprs {
 		elems[i] = c.Compile(x, in)
-		if i == 0 {
-			elem = elems[i].TypeWithNull()
-		} else {
-			elem = schema.Unify(elem, elems[i].TypeWithNull())
-		}
 	}
-	return c.foldConstant(eval.ListOf(elem, elems), e.Range())
+	return c.foldConstant(eval.ListOf(elems), e.Range())
 }

@@ -263,7 +263,6 @@ func (c *Compiler) compileAttribute(n eval.TypedExpr, name string, r hclv2.Range
 		out.Type = eval.ElemType(n.Type)
 		out.NullReason = eval.NullableReason(eval.Subject(out), out.Type)
 	case schema.Any:
-		out.Type = eval.ElemType(n.Type)
 	case schema.List, schema.Set:
 		c.Errorf(r, "Unknown member",
 			"%s is a list and has no members. Write [*].%s for the member of every element, or [0].%s for that of "+
