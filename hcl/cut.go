@@ -17,9 +17,9 @@ func TruncateAttr(dst *bool, limit string) Field {
 
 // CutMembers returns the facts of an output of which a limit of the block may cut these members.
 func CutMembers(names ...string) eval.Facts {
-	f := eval.Facts{Members: map[string]eval.Facts{}}
+	f := eval.Facts{Members: map[string]*eval.Facts{}}
 	for _, name := range names {
-		f.Members[name] = eval.Facts{Cuts: []*eval.Cut{{Member: name}}}
+		f.Members[name] = &eval.Facts{Cuts: []*eval.Cut{{Member: name}}}
 	}
 	return f
 }
@@ -27,7 +27,7 @@ func CutMembers(names ...string) eval.Facts {
 // CutInList returns the facts of an output with a list of outputs, of which a limit may cut these members.
 func CutInList(list string, names ...string) eval.Facts {
 	elem := CutMembers(names...)
-	return eval.Facts{Members: map[string]eval.Facts{list: {Elem: &elem}}}
+	return eval.Facts{Members: map[string]*eval.Facts{list: {Elem: &elem}}}
 }
 
 // deliverDefault records that the answer is the default result of the only backend.

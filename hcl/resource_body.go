@@ -70,7 +70,7 @@ func (r *resourceDecoder) backendBody(b *Backend) (*Expr, string) {
 	})
 	if m, ok := b.Effects.Output.Lookup(name); ok {
 		n.Type = m.Type
-		r.dec.Deps.RequireWhole(b.Effects.Facts.Members[name].HeldCuts(), b.Range)
+		r.dec.Deps.RequireWhole(eval.TypedExpr{Type: m.Type, Facts: b.Effects.Facts}.MemberFacts(name).HeldCuts(), b.Range)
 	}
 	kind := "application/json"
 	switch {

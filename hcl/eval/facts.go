@@ -3,7 +3,6 @@ package eval
 import (
 	"cmp"
 	"maps"
-	"slices"
 
 	"hatchel/hcl/functions"
 	"hatchel/hcl/template"
@@ -27,7 +26,7 @@ type Facts struct {
 	Dash    bool // it is not AllChoices, and begins with a dash of the author in some calls
 	AsPath  template.PathKind
 	Cuts    []*Cut // the limits that may have cut the value itself
-	Members map[string]Facts
+	Members map[string]*Facts
 	Elem    *Facts // of the elements, and of the members that are not in Members
 }
 
@@ -54,7 +53,7 @@ func Either(parts ...TypedExpr) Facts {
 	one := parts[0]
 	for _, p := range parts[1:] {
 		a, b := one, p
-		f := joinContents(a.contents(), b.contents())
+		f := *join(a.contents(), b.contents())
 		f.Marks = a.Marks.Union(b.Marks)
 		f.NullReason = cmp.Or(a.NullReason, b.NullReason)
 		f.Choices = eitherChoice(a, b)
@@ -89,33 +88,27 @@ func (f Facts) By(parts ...TypedExpr) Facts {
 func fromList(elems []TypedExpr) Facts {
 	f := From(elems...)
 	f.AsPath, f.Cuts = template.PathUnknown, nil
-	for i, e := range elems {
-		elem := e.contents()
-		if i > 0 {
-			elem = joinContents(*f.Elem, elem)
-		}
-		f.Elem, f.AsPath = &elem, elem.AsPath
+	for _, e := range elems {
+		f.Elem = join(f.Elem, e.contents())
+		f.AsPath = f.Elem.AsPath
 	}
 	return f
 }
 
 // fromMembers returns the facts of an object: those of its members by name, and those of members without one.
 func fromMembers(entries []Entry) Facts {
-	f := Facts{Members: make(map[string]Facts, len(entries))}
+	f := Facts{Members: make(map[string]*Facts, len(entries))}
 	for _, e := range entries {
-		whole, member := From(e.Value), e.Value.contents()
-		f.Marks, f.Dash = f.Marks.Union(whole.Marks).Union(e.Key.Marks), f.Dash || member.Dash
-		if whole.AsPath == template.PathUnsafe {
-			f.AsPath = whole.AsPath
+		member := e.Value.contents()
+		f = f.By(e.Key, e.Value)
+		f.Dash = f.Dash || member.Dash
+		if member.AsPath == template.PathUnsafe {
+			f.AsPath = member.AsPath
 		}
-		switch {
-		case e.NameOf == nil:
+		if e.NameOf == nil {
 			f.Members[e.Name] = member
-		case f.Elem != nil:
-			member = joinContents(*f.Elem, member)
-			fallthrough
-		default:
-			f.Elem = &member
+		} else {
+			f.Elem = join(f.Elem, member)
 		}
 	}
 	return f
@@ -123,44 +116,42 @@ func fromMembers(entries []Entry) Facts {
 
 // MemberFacts returns the facts of a member of a value.
 func (e TypedExpr) MemberFacts(name string) Facts {
-	f, apart := e.Members[name]
-	switch {
-	case e.Elem != nil && apart:
-		f = joinContents(f, *e.Elem)
-	case e.Elem != nil:
-		f = *e.Elem
-	case e.Members == nil:
-		f = Facts{Dash: e.Dash, AsPath: e.AsPath}
-	}
-	f.Cuts = addCuts(f.Cuts, e.Cuts)
-	f.Marks, f.Choices = e.Marks, memberChoices(e, name)
-	return f
+	return e.partFacts(join(e.Members[name], e.rest()), e.Cuts, memberChoices(e, name))
 }
 
 // ElementFacts returns the facts of an element of a value. Which element it is depends on what has cut the value unless
 // first is set: a limit leaves the first element of a list.
 func (e TypedExpr) ElementFacts(first bool) Facts {
-	f := Facts{Dash: e.Dash, AsPath: e.AsPath}
-	if e.Elem != nil {
-		f = *e.Elem
+	part, cuts := e.rest(), e.Cuts
+	for _, m := range e.Members {
+		part = join(part, m)
 	}
-	for i, name := range slices.Sorted(maps.Keys(e.Members)) {
-		if i == 0 && e.Elem == nil {
-			f = e.Members[name]
-		} else {
-			f = joinContents(f, e.Members[name])
-		}
+	if first {
+		cuts = nil
 	}
-	if !first {
-		f.Cuts = addCuts(f.Cuts, e.Cuts)
+	return e.partFacts(part, cuts, elementChoices(e))
+}
+
+func (e TypedExpr) partFacts(part *Facts, cuts []*Cut, choices func() []any) Facts {
+	f := Facts{Marks: e.Marks, Choices: choices, Cuts: cuts}
+	if part != nil {
+		f.Dash, f.AsPath, f.Members, f.Elem = part.Dash, part.AsPath, part.Members, part.Elem
+		f.Cuts = addCuts(part.Cuts, cuts)
 	}
-	f.Marks, f.Choices = e.Marks, elementChoices(e)
 	return f
 }
 
 // contents returns what is known of the texts and lists in a value.
-func (e TypedExpr) contents() Facts {
-	return Facts{Dash: e.MayBeginWithDash(), AsPath: e.asPath(), Cuts: e.Cuts, Members: e.Members, Elem: e.Elem}
+func (e TypedExpr) contents() *Facts {
+	return &Facts{Dash: e.MayBeginWithDash(), AsPath: e.asPath(), Cuts: e.Cuts, Members: e.Members, Elem: e.Elem}
+}
+
+// rest returns the facts of the parts that are not in Members; nil for none.
+func (f Facts) rest() *Facts {
+	if f.Members == nil && f.Elem == nil { // nothing is known apart
+		return &Facts{Dash: f.Dash, AsPath: f.AsPath}
+	}
+	return f.Elem
 }
 
 // asPath returns what is known of the value as a path. Null is no path.
@@ -174,28 +165,24 @@ func (e TypedExpr) asPath() template.PathKind {
 	return e.AsPath
 }
 
-// joinContents returns what is known of the texts and lists in one of two values.
-func joinContents(a, b Facts) Facts {
-	f := Facts{Dash: a.Dash || b.Dash, AsPath: min(a.AsPath, b.AsPath), Cuts: addCuts(a.Cuts, b.Cuts), Elem: a.Elem}
+// join returns what is known of the texts and lists in one of two values; nil stands for none.
+func join(a, b *Facts) *Facts {
+	if a == nil || b == nil {
+		return cmp.Or(a, b)
+	}
+	f := &Facts{Dash: a.Dash || b.Dash, AsPath: min(a.AsPath, b.AsPath), Cuts: addCuts(a.Cuts, b.Cuts)}
 	if a.AsPath == template.PathUnsafe || b.AsPath == template.PathUnsafe {
 		f.AsPath = template.PathUnsafe
 	}
-	switch {
-	case a.Elem == nil:
-		f.Elem = b.Elem
-	case b.Elem != nil:
-		elem := joinContents(*a.Elem, *b.Elem)
-		f.Elem = &elem
-	}
-	if f.Members = maps.Clone(a.Members); f.Members == nil {
-		f.Members = b.Members
+	if a.Members == nil && a.Elem == nil && b.Members == nil && b.Elem == nil {
 		return f
 	}
+	f.Elem, f.Members = join(a.rest(), b.rest()), maps.Clone(a.Members)
 	for name, m := range b.Members {
-		if other, both := f.Members[name]; both {
-			m = joinContents(other, m)
+		if f.Members == nil {
+			f.Members = map[string]*Facts{}
 		}
-		f.Members[name] = m
+		f.Members[name] = join(f.Members[name], m)
 	}
 	return f
 }
@@ -248,9 +235,4 @@ func (e TypedExpr) Some(by ...TypedExpr) Facts {
 	f := e.contents()
 	f.Marks, f.Choices = e.Marks, nil
 	return f.By(by...)
-}
-
-// NoContents returns an expression that depends on what e does, and holds nothing of it.
-func (e TypedExpr) NoContents() TypedExpr {
-	return TypedExpr{Type: BoolType, Facts: Facts{Marks: e.Marks}}
 }

@@ -183,7 +183,7 @@ func (r *Root) WholeFacts(program bool) Facts {
 }
 
 func factsOf(members map[string]*Member) Facts {
-	f := Facts{Members: make(map[string]Facts, len(members))}
+	f := Facts{Members: make(map[string]*Facts, len(members))}
 	for name, m := range members {
 		f.Marks = f.Marks.Union(m.Marks)
 		f.Call = f.Call || !m.Known

@@ -135,8 +135,7 @@ var table = sync.OnceValue(func() []Function {
 			params(list, param("removed", List)), follow(SameAsFirst), subtract).Keeping(Beginning),
 
 		// object.go
-		New("keys", "Returns the keys of an object, sorted.",
-			oneObject, listOf(String), keys).counts(),
+		New("keys", "Returns the keys of an object, sorted.", oneObject, listOf(String), keys).counts(),
 		New("values", "Returns the values of an object in the order of its sorted keys.",
 			oneObject, listOf(Any), values).Keeping(Parts | Beginning),
 		New("lookup", "Returns the value of a key, or the default if the key is missing; fails without a default.",

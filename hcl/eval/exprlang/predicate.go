@@ -116,7 +116,7 @@ func (c *compiler) compilePredicateCall(n *ast.BuiltinNode, gives schema.Kind) t
 	}
 	list = c.requireOwn(list)
 	computed := func(t *schema.Type, e eval.Func) typedExpr {
-		return eval.Computed(t, e, list.NoContents(), predicate.NoContents())
+		return typedExpr{Type: t, Facts: eval.Facts{}.By(list, predicate), Eval: e}
 	}
 	switch name {
 	case "all":
@@ -152,7 +152,7 @@ func (c *compiler) compilePredicateCall(n *ast.BuiltinNode, gives schema.Kind) t
 		return out
 	}
 	initial := c.compileArgument(n, 2, schema.Any)
-	return eval.Computed(eval.AnyType, p.reduce(initial.Eval), list.NoContents(), predicate, initial)
+	return typedExpr{Type: eval.AnyType, Facts: eval.From(predicate, initial).By(list), Eval: p.reduce(initial.Eval)}
 }
 
 // compileArgument compiles an argument after the predicate. Its Eval is nil if there is none.

@@ -115,8 +115,8 @@ func (c *compiler) compileElement(n *ast.PointerNode) typedExpr {
 		case n.Name == "":
 			return c.narrow(s.expr)
 		case n.Name == "index":
-			return eval.Computed(eval.IntegerType,
-				func(f *eval.Frame) (any, error) { return f.Loops[len(f.Loops)-1].Index, nil }, s.expr.NoContents())
+			return typedExpr{Type: eval.IntegerType, Facts: eval.Facts{}.By(s.expr),
+				Eval: func(f *eval.Frame) (any, error) { return f.Loops[len(f.Loops)-1].Index, nil }}
 		case n.Name == "acc" && s.acc:
 			return eval.Computed(eval.AnyType,
 				func(f *eval.Frame) (any, error) { return f.Loops[len(f.Loops)-1].Acc, nil }, s.expr)
