@@ -70,7 +70,8 @@ func (r *resourceDecoder) backendBody(b *Backend) (*Expr, string) {
 	})
 	if m, ok := b.Effects.Output.Lookup(name); ok {
 		n.Type = m.Type
-		r.dec.Deps.RequireWhole(eval.TypedExpr{Type: m.Type, Facts: b.Effects.Facts}.MemberFacts(name).HeldCuts(), b.Range)
+		output := eval.TypedExpr{Type: b.Effects.Output, Facts: b.Effects.Facts}
+		r.dec.Deps.RequireWhole(output.MemberFacts(name).HeldCuts(), b.Range)
 	}
 	kind := "application/json"
 	switch {
