@@ -82,6 +82,25 @@ func (a *Access) Element(f *Frame, v, key any) (any, error) {
 	return nil, fmt.Errorf("%s is a %s and has no elements", a.What, value.Kind(v))
 }
 
+// KeyName returns what computes the name of a member: a text or, but in a program, what can be written as one.
+func KeyName(key TypedExpr, program bool) func(*Frame) (string, error) {
+	return func(f *Frame) (string, error) {
+		k, err := Resolved(key.Eval(f))
+		if err != nil {
+			return "", err
+		}
+		name, isText := k.(string)
+		if !isText && !program && k != nil {
+			name, err = value.Text(k)
+			isText = err == nil
+		}
+		if !isText {
+			return "", fmt.Errorf("the key of an object must be a string, got %s", value.Kind(k))
+		}
+		return name, nil
+	}
+}
+
 const maxShownKey = 60 // characters
 
 // quoteKey returns the name of a member for an error.

@@ -242,9 +242,12 @@ func (f *Frame) Budget() *functions.Context {
 	return &f.Functions
 }
 
-// SpendDigits accounts for an operation of a program on two numbers, whose digits take time.
+// SpendDigits accounts for an operation on two numbers, whose digits take time.
 func (f *Frame) SpendDigits(a, b any) error {
-	if n := value.Elements(a) + value.Elements(b); n > 2 {
+	switch n := value.Elements(a) + value.Elements(b); {
+	case f.Scratch == nil || f.call == nil:
+		return f.Budget().Step(n)
+	case n > 2:
 		return f.SpendSteps(n)
 	}
 	return nil

@@ -249,9 +249,24 @@ var arithmetic = map[string]func(a, b any) (any, error){
 	"%": functions.Modulo, "^": functions.Power, "**": functions.Power,
 }
 
-// Arithmetic returns what an operator computes from two numbers, or nil if it is none of
-// arithmetic.
-func Arithmetic(op string) func(a, b any) (any, error) { return arithmetic[op] }
+// OnNumbers returns what an operator does with two values, which must be numbers: it computes another, or compares them.
+func OnNumbers(op string) func(f *Frame, a, b any) (any, error) {
+	holds, result := Ordering(op), arithmetic[op]
+	return func(f *Frame, a, b any) (any, error) {
+		if err := f.SpendDigits(a, b); err != nil {
+			return nil, err
+		}
+		for _, v := range []any{a, b} {
+			if !value.IsNumber(v) {
+				return nil, fmt.Errorf("%s takes numbers, got %s", op, value.Kind(v))
+			}
+		}
+		if holds != nil {
+			return holds(value.Compare(a, b)), nil
+		}
+		return result(a, b)
+	}
+}
 
 // ArithmeticType is the type of what an operator computes from numbers of two types.
 func ArithmeticType(op string, a, b *schema.Type) *schema.Type {

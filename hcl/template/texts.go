@@ -6,12 +6,14 @@ import "strings"
 const MaxTexts = 4096
 
 // Texts returns every text that a template can be, or nil if the author did not write all of them.
-func (t *Tree) Texts() (all []string) {
+func (t *Tree) Texts() (all []any) {
 	choices, complete := Choices{}, true
 	choices.Each(t.Choices, func() {
 		texts := choices.texts(t.Nodes)
 		complete = complete && texts != nil
-		all = append(all, texts...)
+		for _, text := range texts {
+			all = append(all, text)
+		}
 	})
 	if !complete {
 		return nil

@@ -242,7 +242,7 @@ func (c *compiler) compileObject(n *ast.MapNode) typedExpr {
 		name, isText := key.Value.(string)
 		if !isText {
 			c.checkKind(p.Key, key, schema.String)
-			entries[i].NameOf = evalKey(key.Eval)
+			entries[i].NameOf = eval.KeyName(key, true)
 			continue
 		}
 		if eval.IsNamed(entries[:i], name) {
@@ -251,15 +251,4 @@ func (c *compiler) compileObject(n *ast.MapNode) typedExpr {
 		entries[i].Name = name
 	}
 	return eval.ObjectOf(entries)
-}
-
-func evalKey(key eval.Func) func(*eval.Frame) (string, error) {
-	return func(f *eval.Frame) (string, error) {
-		k, err := key(f)
-		name, ok := k.(string)
-		if err == nil && !ok {
-			err = fmt.Errorf("a key must be a string, got %s", value.Kind(k))
-		}
-		return name, err
-	}
 }

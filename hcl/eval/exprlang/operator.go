@@ -255,25 +255,13 @@ func (c *compiler) compileAdd(n *ast.BinaryNode, l, r typedExpr) typedExpr {
 }
 
 func (c *compiler) compileArithmetic(n *ast.BinaryNode, l, r typedExpr) typedExpr {
-	compute := eval.Arithmetic(n.Operator) // the parser knows only its operators
 	ok := c.checkKind(n.Left, l, schema.Number)
 	ok = c.checkKind(n.Right, r, schema.Number) && ok
 	t := eval.NumberType
 	if ok {
 		t = eval.ArithmeticType(n.Operator, l.Type, r.Type)
 	}
-	return eval.Binary(t, l, r, func(f *eval.Frame, a, b any) (any, error) {
-		if value.IsNumber(a) && value.IsNumber(b) {
-			if err := f.SpendDigits(a, b); err != nil {
-				return nil, err
-			}
-			return compute(a, b)
-		}
-		if value.IsNumber(a) {
-			a = b
-		}
-		return nil, fmt.Errorf("a number is expected beside %q, got %s", n.Operator, value.Kind(a))
-	})
+	return eval.Binary(t, l, r, eval.OnNumbers(n.Operator)) // the parser knows only its operators
 }
 
 // compileSign compiles the operators - and + in front of a number.

@@ -1,7 +1,6 @@
 package hclexpr
 
 import (
-	"fmt"
 	"strconv"
 
 	hclv2 "github.com/hashicorp/hcl/v2"
@@ -76,7 +75,7 @@ func (c *Compiler) compileObject(e *hclsyntax.ObjectConsExpr, in LexicalEnv) eva
 		}
 		name, known := key.Value.(string)
 		if !known {
-			entries[i].NameOf = objectKey(key.Eval)
+			entries[i].NameOf = eval.KeyName(key, false)
 			continue
 		}
 		if eval.IsNamed(entries[:i], name) {
@@ -118,21 +117,6 @@ func (c *Compiler) OmitAbsent(e hclsyntax.Expression) {
 		for _, item := range e.Items {
 			c.OmitAbsent(item.ValueExpr)
 		}
-	}
-}
-
-// objectKey computes a key of an object, which is text or can be written as text.
-func objectKey(key eval.Func) func(*eval.Frame) (string, error) {
-	return func(f *eval.Frame) (string, error) {
-		k, err := key(f)
-		if err != nil {
-			return "", err
-		}
-		name, err := value.Text(k)
-		if err != nil || k == nil {
-			return "", fmt.Errorf("the key of an object must be a string, got %s", value.Kind(k))
-		}
-		return name, nil
 	}
 }
 

@@ -118,21 +118,19 @@ func (c *Compiler) compileFor(e *hclsyntax.ForExpr, in LexicalEnv) eval.TypedExp
 		loop.cond = cond.Eval
 	}
 	if e.KeyExpr != nil {
-		loop.key = objectKey(c.Compile(e.KeyExpr, body).Eval)
+		loop.key = eval.KeyName(c.Compile(e.KeyExpr, body), false)
 	}
 	val := c.Compile(e.ValExpr, body)
 	loop.val = chargeForText(val.Eval)
-	switch elem := val.TypeWithNull(); {
+	list := eval.TypedExpr{Type: schema.ListOf(val.TypeWithNull()), Facts: eval.EachOf(val), Eval: loop.list}
+	switch {
 	case e.KeyExpr == nil:
-		return eval.TypedExpr{Type: schema.ListOf(elem), Facts: eval.EachOf(val), Eval: loop.list}
+		return list
 	case e.Group:
-		group := eval.TypedExpr{Type: schema.ListOf(elem), Facts: eval.EachOf(val)}
-		return eval.TypedExpr{Type: &schema.Type{Kind: schema.Map, Elem: group.Type}, Facts: eval.EachOf(group),
-			Eval: loop.object}
-	default:
-		return eval.TypedExpr{Type: &schema.Type{Kind: schema.Map, Elem: elem}, Facts: eval.EachOf(val),
-			Eval: loop.object}
+		val = list
 	}
+	return eval.TypedExpr{Type: &schema.Type{Kind: schema.Map, Elem: val.TypeWithNull()}, Facts: eval.EachOf(val),
+		Eval: loop.object}
 }
 
 // compileForHead compiles the collection of a loop, and declares its variables for the body.

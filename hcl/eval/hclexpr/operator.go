@@ -1,8 +1,6 @@
 package hclexpr
 
 import (
-	"fmt"
-
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl/eval"
@@ -57,7 +55,7 @@ func (c *Compiler) compileArithmetic(e *hclsyntax.BinaryOpExpr, in LexicalEnv) e
 	if eval.Ordering(op) == nil {
 		t = eval.ArithmeticType(op, a.Type, b.Type)
 	}
-	return c.foldConstant(eval.Binary(t, a, b, compute(op)), e.Range())
+	return c.foldConstant(eval.Binary(t, a, b, eval.OnNumbers(op)), e.Range())
 }
 
 // compileNumber compiles an operand that must be a number.
@@ -80,30 +78,11 @@ func (c *Compiler) compileNumber(e hclsyntax.Expression, op string, in LexicalEn
 	return eval.Broken()
 }
 
-// compute applies an operator to two values, which must be numbers.
-func compute(op string) func(f *eval.Frame, a, b any) (any, error) {
-	holds, result := eval.Ordering(op), eval.Arithmetic(op)
-	return func(f *eval.Frame, a, b any) (any, error) {
-		if err := f.Budget().Step(value.Elements(a) + value.Elements(b)); err != nil {
-			return nil, err
-		}
-		for _, v := range []any{a, b} {
-			if !value.IsNumber(v) {
-				return nil, fmt.Errorf("%s takes numbers, got %s", op, value.Kind(v))
-			}
-		}
-		if holds != nil {
-			return holds(value.Compare(a, b)), nil
-		}
-		return result(a, b)
-	}
-}
-
 func (c *Compiler) compileUnary(e *hclsyntax.UnaryOpExpr, in LexicalEnv) eval.TypedExpr {
 	if e.Op == hclsyntax.OpLogicalNot {
 		a := c.compileBool(e.Val, in)
 		return c.foldConstant(eval.Not(a), e.Range())
 	}
 	a := c.compileNumber(e.Val, "-", in)
-	return c.foldConstant(eval.Binary(a.Type, eval.Constant(0), a, compute("-")), e.Range())
+	return c.foldConstant(eval.Binary(a.Type, eval.Constant(0), a, eval.OnNumbers("-")), e.Range())
 }

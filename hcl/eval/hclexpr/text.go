@@ -24,12 +24,7 @@ func (c *Compiler) compileTemplate(e *hclsyntax.TemplateExpr, in LexicalEnv) eva
 		n := eval.Computed(eval.StringType, w.text)
 		n.Dash = template.BeginsWithDash(t.Nodes)
 		n.AsPath, _ = template.PathOf(t.Nodes)
-		n.Choices = func() (all []any) {
-			for _, text := range t.Texts() {
-				all = append(all, text)
-			}
-			return all
-		}
+		n.Choices = t.Texts
 		if len(t.Choices) > 0 {
 			n.Eval = func(f *eval.Frame) (any, error) { return w.deciding().text(f) }
 		}
