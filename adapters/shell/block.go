@@ -104,11 +104,14 @@ func (b *block) spec() hcl.Spec {
 // Describe implements hcl.Describer.
 func (b *block) Describe(conn *hcl.Connection) (hcl.Effects, error) {
 	effects := hcl.Effects{
-		Output: b.outputType(), Facts: hcl.CutMembers(b.cutMembers()...), Default: hcl.DefaultResult{Text: "stdout"},
+		Output: b.outputType(), Facts: hcl.CutMembers("stdout", "stderr"), Default: hcl.DefaultResult{Text: "stdout"},
 		Log: true, Destructive: true, OpenWorld: true,
 	}
 	if f, ok := formats[b.Parse]; ok {
 		effects.Default = hcl.DefaultResult{Member: f.member}
+		if f.decode == nil {
+			effects.Facts = hcl.CutMembers("stdout", "stderr", f.member)
+		}
 	}
 	var checks adapters.Checks
 	b.check(&checks, conn)
@@ -214,14 +217,6 @@ func checkExitCodes(checks *adapters.Checks, codes *[]int) {
 	for _, code := range *codes {
 		checks.Refuse(code < 0 || code > 255, codes, "An exit code must be from 0 to 255, not %d.", code)
 	}
-}
-
-// cutMembers returns the members of output that max_output may cut.
-func (b *block) cutMembers() []string {
-	if f, ok := formats[b.Parse]; ok && f.decode == nil {
-		return []string{"stdout", "stderr", f.member}
-	}
-	return []string{"stdout", "stderr"}
 }
 
 // outputType returns the type of output.

@@ -249,7 +249,8 @@ var arithmetic = map[string]func(a, b any) (any, error){
 	"%": functions.Modulo, "^": functions.Power, "**": functions.Power,
 }
 
-// OnNumbers returns what an operator does with two values, which must be numbers: it computes another, or compares them.
+// OnNumbers returns what an operator does with two values, which must be numbers: it computes another, or compares
+// them.
 func OnNumbers(op string) func(f *Frame, a, b any) (any, error) {
 	holds, result := Ordering(op), arithmetic[op]
 	return func(f *Frame, a, b any) (any, error) {

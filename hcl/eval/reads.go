@@ -145,41 +145,41 @@ func (r *Reads) In(from, to int) []Read {
 	if r == nil {
 		return nil
 	}
-	find := func(x Read, at int) int { return cmp.Compare(int(x.From), at) }
-	first, _ := slices.BinarySearchFunc(r.Places, from, find)
-	last := first
-	for last < len(r.Places) && int(r.Places[last].From) < to {
-		last++
+	begin := func(x Read) uint32 { return x.From }
+	return r.Places[firstAt(r.Places, from, begin):firstAt(r.Places, to, begin)]
+}
+
+// firstAt returns the index of the first record that begins at a byte or after it.
+func firstAt[T any](sorted []T, at int, begin func(T) uint32) int {
+	i, _ := slices.BinarySearchFunc(sorted, at, func(x T, at int) int { return cmp.Compare(int(begin(x)), at) })
+	return i
+}
+
+// recordAt returns the record that begins at a byte; nil for none.
+func recordAt[T any](sorted []T, at int, begin func(T) uint32) *T {
+	if i := firstAt(sorted, at, begin); i < len(sorted) && int(begin(sorted[i])) == at {
+		return &sorted[i]
 	}
-	return r.Places[first:last]
+	return nil
 }
 
 // FilesIn returns the files that the calls in a part of the source read.
-func (r *Reads) FilesIn(from, to int) (out []ReadFile) {
-	if r == nil {
-		return nil
-	}
-	for _, f := range r.Files {
-		if int(f.From) >= from && int(f.To) <= to {
-			out = append(out, f)
-		}
-	}
-	return out
+func (r *Reads) FilesIn(from, to int) []ReadFile {
+	return r.filesWhere(func(f ReadFile) bool { return int(f.From) >= from && int(f.To) <= to })
 }
 
 // FilesOf returns the files that a call reads.
 func (r *Reads) FilesOf(from, to int) []ReadFile {
+	return r.filesWhere(func(f ReadFile) bool { return int(f.From) == from && int(f.To) == to })
+}
+
+func (r *Reads) filesWhere(holds func(ReadFile) bool) (out []ReadFile) {
 	if r == nil {
 		return nil
 	}
-	find := func(x ReadFile, at int) int { return cmp.Compare(int(x.From), at) }
-	first, _ := slices.BinarySearchFunc(r.Files, from, find)
-	var out []ReadFile
-	for _, f := range r.Files[first:] {
-		if int(f.From) == from && int(f.To) == to {
+	for _, f := range r.Files {
+		if holds(f) {
 			out = append(out, f)
-		} else if int(f.From) > from {
-			break
 		}
 	}
 	return out
@@ -190,11 +190,7 @@ func (r *Reads) Program(from int) *ReadProgram {
 	if r == nil {
 		return nil
 	}
-	find := func(x ReadProgram, at int) int { return cmp.Compare(int(x.From), at) }
-	if i, found := slices.BinarySearchFunc(r.Programs, from, find); found {
-		return &r.Programs[i]
-	}
-	return nil
+	return recordAt(r.Programs, from, func(x ReadProgram) uint32 { return x.From })
 }
 
 // TypeAt returns the type that is written at a byte; nil for none.
@@ -202,18 +198,13 @@ func (r *Reads) TypeAt(from int) *schema.Type {
 	if r == nil {
 		return nil
 	}
-	find := func(x ReadType, at int) int { return cmp.Compare(int(x.From), at) }
-	if i, found := slices.BinarySearchFunc(r.Types, from, find); found {
-		return r.Types[i].Type
+	if t := recordAt(r.Types, from, func(x ReadType) uint32 { return x.From }); t != nil {
+		return t.Type
 	}
 	return nil
 }
 
 // IsDefault reports whether the argument whose value begins at a byte has its default.
 func (r *Reads) IsDefault(from int) bool {
-	if r == nil {
-		return false
-	}
-	_, found := slices.BinarySearch(r.Defaults, uint32(from))
-	return found
+	return r != nil && recordAt(r.Defaults, from, func(x uint32) uint32 { return x }) != nil
 }
