@@ -16,12 +16,9 @@ type Notes struct {
 
 // NotedValue is what is known of the value of an expression.
 type NotedValue struct {
-	At         diag.Range
-	Type       *schema.Type
-	NullReason string // why it may be null; empty when it is not
-	Known      bool
-	Value      any // if it is Known
-	Sensitive  bool
+	At   diag.Range
+	Type *schema.Type
+	Facts
 }
 
 // NotedRead is a place that names a declaration.
@@ -43,7 +40,7 @@ type NotedBinding struct {
 // Value takes down what is known of an expression.
 func (n *Notes) Value(at diag.Range, e TypedExpr) {
 	if n != nil && e.Type != nil {
-		n.Values = append(n.Values, NotedValue{at, e.Type, e.NullReason, e.Known, e.Value, e.Sensitive})
+		n.Values = append(n.Values, NotedValue{at, e.Type, e.Facts})
 	}
 }
 
