@@ -24,14 +24,22 @@ func addCuts(a, b []*Cut) []*Cut {
 
 // HeldCuts returns the limits that may have cut the value, or a part of it.
 func (f Facts) HeldCuts() []*Cut {
-	cuts := f.Cuts
+	if f.Members == nil && f.Elem == nil {
+		return f.Cuts
+	}
+	return f.addHeld(nil, map[*Facts]bool{})
+}
+
+// addHeld adds the limits that may have cut a part. Parts may be shared, and each is seen once.
+func (f *Facts) addHeld(cuts []*Cut, seen map[*Facts]bool) []*Cut {
+	if f == nil || seen[f] {
+		return cuts
+	}
+	seen[f] = true
 	for _, m := range f.Members {
-		cuts = addCuts(cuts, m.HeldCuts())
+		cuts = m.addHeld(cuts, seen)
 	}
-	if f.Elem != nil {
-		cuts = addCuts(cuts, f.Elem.HeldCuts())
-	}
-	return cuts
+	return f.Elem.addHeld(addCuts(cuts, f.Cuts), seen)
 }
 
 // Whole returns the facts of a value that no limit may cut, see [Dependencies.RequireWhole].

@@ -3,6 +3,7 @@ package eval
 import (
 	"cmp"
 	"maps"
+	"sync"
 
 	"hatchel/hcl/functions"
 	"hatchel/hcl/template"
@@ -56,7 +57,7 @@ func Either(parts ...TypedExpr) Facts {
 		f := *join(a.contents(), b.contents())
 		f.Marks = a.Marks.Union(b.Marks)
 		f.NullReason = cmp.Or(a.NullReason, b.NullReason)
-		f.Choices = eitherChoice(a, b)
+		f.Choices = sync.OnceValue(eitherChoice(a, b))
 		one = TypedExpr{Type: AnyType, Facts: f}
 	}
 	return one.Facts
@@ -167,7 +168,7 @@ func (e TypedExpr) asPath() template.PathKind {
 
 // join returns what is known of the texts and lists in one of two values; nil stands for none.
 func join(a, b *Facts) *Facts {
-	if a == nil || b == nil {
+	if a == nil || b == nil || a == b {
 		return cmp.Or(a, b)
 	}
 	f := &Facts{Dash: a.Dash || b.Dash, AsPath: min(a.AsPath, b.AsPath), Cuts: addCuts(a.Cuts, b.Cuts)}

@@ -81,6 +81,7 @@ func (c *compiler) recordRead(path string, cuts []*eval.Cut) {
 // compileNode compiles a part that may be the inner step of a traversal.
 func (c *compiler) compileNode(n ast.Node) typedExpr {
 	t := c.compileKind(n)
+	t.Choices = nil // only the compilers of templates ask for them
 	if c.locator != nil && t.Eval != nil {
 		t.Eval = c.locator.watch(n, t.Eval)
 	}
