@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hatchel/internal/ctxtime"
+	"hatchel/internal/backoff"
 	"hatchel/runtime/server"
 )
 
@@ -53,8 +53,8 @@ own calls, with --own.`,
 const noEvents = "hatchel: the server has kept no such events. It keeps events while somebody listens, and for " +
 	"5 minutes after that: --follow listens"
 
-// retryDelay is the pause before a lost connection is made again.
-const retryDelay = time.Second
+// reconnectBackoff is how often a lost connection is made again.
+var reconnectBackoff = backoff.Policy{First: time.Second}
 
 func (f *eventsFlags) run(cmd *cobra.Command) error {
 	client, err := newClient("--server", f.server)
@@ -62,8 +62,7 @@ func (f *eventsFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 	defer client.Close()
-	query, out, connected := f.query(), cmd.OutOrStdout(), false // once
-	printed := false
+	query, out, printed := f.query(), cmd.OutOrStdout(), false
 	each := func(line []byte) error {
 		id, err := eventID(line)
 		if err != nil {
@@ -78,7 +77,7 @@ func (f *eventsFlags) run(cmd *cobra.Command) error {
 		}
 		return printEvent(out, line)
 	}
-	for {
+	for attempt := range reconnectBackoff.Attempts(cmd.Context()) {
 		err := client.Events(cmd.Context(), query, each)
 		switch {
 		case err == nil && !printed && !f.follow:
@@ -86,14 +85,11 @@ func (f *eventsFlags) run(cmd *cobra.Command) error {
 			return err
 		case err == nil || f.follow && cmd.Context().Err() != nil:
 			return nil
-		case !f.follow || !errors.Is(err, server.ErrStreamEnded) || err != server.ErrStreamEnded && !connected:
+		case !f.follow || !errors.Is(err, server.ErrStreamEnded) || err != server.ErrStreamEnded && attempt == 1:
 			return failf("%s", err)
 		}
-		connected = true
-		if ctxtime.Sleep(cmd.Context(), retryDelay) != nil {
-			return nil
-		}
 	}
+	return nil
 }
 
 // query returns the parameters of GET /events.

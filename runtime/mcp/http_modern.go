@@ -5,6 +5,8 @@ import (
 	"context"
 	"net/http"
 	"time"
+
+	"hatchel/internal/queue"
 )
 
 // postModern answers a message of the stateless era.
@@ -104,8 +106,8 @@ const noticesPerChunk = 16
 
 // deliver sends the notifications of sub. It reports whether the subscription ends with a reply.
 func (s *Server) deliver(ctx context.Context, resp *Response, sub *Subscription) bool {
-	wake := make(chan struct{}, 1)
-	sub.mailbox.open(trySend(wake))
+	wake := queue.NewSignal()
+	sub.mailbox.open(wake.Send)
 	alive := time.NewTicker(KeepAliveInterval)
 	defer alive.Stop()
 	for closing := false; !closing; {
@@ -127,14 +129,4 @@ func (s *Server) deliver(ctx context.Context, resp *Response, sub *Subscription)
 		}
 	}
 	return true
-}
-
-// trySend returns a function that wakes the receiver of c and never blocks.
-func trySend(c chan<- struct{}) func() {
-	return func() {
-		select {
-		case c <- struct{}{}:
-		default:
-		}
-	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"hatchel/hcl/jsonscan"
+	"hatchel/internal/queue"
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/mcp/legacy/handover"
 )
@@ -69,22 +70,14 @@ func (sess *session) attachReader(reader *mcp.Caller, cancel context.CancelFunc)
 		sess.cancelReader()
 	}
 	sess.reader, sess.cancelReader = reader, cancel
-	woken := make(chan struct{}, 1)
-	sess.subscription.Open(func() { wake(woken) })
+	woken := queue.NewSignal()
+	sess.subscription.Open(woken.Send)
 	return woken, func() {
 		sess.mu.Lock()
 		defer sess.mu.Unlock()
 		if sess.reader == reader {
 			sess.reader, sess.cancelReader = nil, nil
 		}
-	}
-}
-
-// wake wakes the receiver of c, which has room for one value, and never blocks.
-func wake(c chan<- struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
 	}
 }
 

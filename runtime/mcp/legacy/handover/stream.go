@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"hatchel/internal/backoff"
+	"hatchel/internal/queue"
 	"hatchel/runtime/mcp"
 )
 
@@ -76,7 +77,7 @@ type StreamReader struct {
 	relay   *Relay
 	id      string
 	process string
-	wake    chan struct{}
+	wake    queue.Signal
 
 	mu     sync.Mutex
 	events []Event   // guarded by mu
@@ -87,7 +88,7 @@ type StreamReader struct {
 // OpenReader returns a reader of streams of a process, which must be closed. The process is probed meanwhile by a
 // function that start runs in the background.
 func (r *Relay) OpenReader(ctx context.Context, process string, start func(func())) *StreamReader {
-	d := &StreamReader{relay: r, id: rand.Text(), process: process, wake: make(chan struct{}, 1)}
+	d := &StreamReader{relay: r, id: rand.Text(), process: process, wake: queue.NewSignal()}
 	if readers := r.readers.add(ctx, d); readers != nil {
 		start(func() { r.probe(process, readers) })
 	}
@@ -121,10 +122,7 @@ func (d *StreamReader) put(events []Event, end StreamEnd, broken bool) {
 	}
 	d.broken = d.broken || broken || len(d.events) > maxQueuedEvents
 	d.mu.Unlock()
-	select {
-	case d.wake <- struct{}{}:
-	default:
-	}
+	d.wake.Send()
 }
 
 // streamReaders are the clients that read streams of other processes here.
