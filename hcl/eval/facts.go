@@ -24,11 +24,35 @@ type Facts struct {
 	Absent     func(*Frame) bool // of a null value: whether it stands for something optional that is absent; may be nil
 
 	// Of the texts and lists in the value. Members and Elem have those of its parts, if these are known apart.
-	Dash    bool // it is not AllChoices, and begins with a dash of the author in some calls
-	AsPath  template.PathKind
+	Text
 	Cuts    []*Cut // the limits that may have cut the value itself
 	Members map[string]*Facts
 	Elem    *Facts // of the elements, and of the members that are not in Members
+}
+
+// Text is what is known of the texts in a value.
+type Text struct {
+	Dash   bool // it is not AllChoices, and one begins with a dash of the author in some calls
+	AsPath template.PathKind
+}
+
+// and returns what is known of texts that are made of both.
+func (t Text) and(o Text) Text {
+	if o.AsPath != template.PathUnsafe {
+		o.AsPath = t.AsPath
+	}
+	return Text{t.Dash || o.Dash, o.AsPath}
+}
+
+// or returns what is known of a text that is one of both.
+func (t Text) or(o Text) Text {
+	if t.AsPath == template.PathUnsafe {
+		t, o = o, t
+	}
+	if o.AsPath != template.PathUnsafe {
+		o.AsPath = min(t.AsPath, o.AsPath)
+	}
+	return Text{t.Dash || o.Dash, o.AsPath}
 }
 
 // Marks are the facts that everything has which depends on the value.
@@ -68,10 +92,7 @@ func From(parts ...TypedExpr) Facts {
 	var f Facts
 	for _, p := range parts {
 		f.Marks = f.Marks.Union(p.Marks)
-		f.Dash = f.Dash || p.MayBeginWithDash()
-		if p.AsPath == template.PathUnsafe {
-			f.AsPath = p.AsPath
-		}
+		f.Text = f.and(Text{p.MayBeginWithDash(), p.AsPath})
 		f.Cuts = append(f.Cuts, p.HeldCuts()...)
 	}
 	return f
@@ -88,7 +109,7 @@ func (f Facts) By(parts ...TypedExpr) Facts {
 // fromList returns the facts of a list of elements.
 func fromList(elems []TypedExpr) Facts {
 	f := From(elems...)
-	f.AsPath, f.Cuts = template.PathUnknown, nil
+	f.Cuts = nil
 	for _, e := range elems {
 		f.Elem = join(f.Elem, e.contents())
 		f.AsPath = f.Elem.AsPath
@@ -102,10 +123,7 @@ func fromMembers(entries []Entry) Facts {
 	for _, e := range entries {
 		member := e.Value.contents()
 		f = f.By(e.Key, e.Value)
-		f.Dash = f.Dash || member.Dash
-		if member.AsPath == template.PathUnsafe {
-			f.AsPath = member.AsPath
-		}
+		f.Text = f.and(member.Text)
 		if e.NameOf == nil {
 			f.Members[e.Name] = member
 		} else {
@@ -136,7 +154,7 @@ func (e TypedExpr) ElementFacts(first bool) Facts {
 func (e TypedExpr) partFacts(part *Facts, cuts []*Cut, choices func() []any) Facts {
 	f := Facts{Marks: e.Marks, Choices: choices, Cuts: cuts}
 	if part != nil {
-		f.Dash, f.AsPath, f.Members, f.Elem = part.Dash, part.AsPath, part.Members, part.Elem
+		f.Text, f.Members, f.Elem = part.Text, part.Members, part.Elem
 		f.Cuts = addCuts(part.Cuts, cuts)
 	}
 	return f
@@ -144,13 +162,13 @@ func (e TypedExpr) partFacts(part *Facts, cuts []*Cut, choices func() []any) Fac
 
 // contents returns what is known of the texts and lists in a value.
 func (e TypedExpr) contents() *Facts {
-	return &Facts{Dash: e.MayBeginWithDash(), AsPath: e.asPath(), Cuts: e.Cuts, Members: e.Members, Elem: e.Elem}
+	return &Facts{Text: Text{e.MayBeginWithDash(), e.asPath()}, Cuts: e.Cuts, Members: e.Members, Elem: e.Elem}
 }
 
 // rest returns the facts of the parts that are not in Members; nil for none.
 func (f Facts) rest() *Facts {
 	if f.Members == nil && f.Elem == nil { // nothing is known apart
-		return &Facts{Dash: f.Dash, AsPath: f.AsPath}
+		return &Facts{Text: f.Text}
 	}
 	return f.Elem
 }
@@ -171,10 +189,7 @@ func join(a, b *Facts) *Facts {
 	if a == nil || b == nil || a == b {
 		return cmp.Or(a, b)
 	}
-	f := &Facts{Dash: a.Dash || b.Dash, AsPath: min(a.AsPath, b.AsPath), Cuts: addCuts(a.Cuts, b.Cuts)}
-	if a.AsPath == template.PathUnsafe || b.AsPath == template.PathUnsafe {
-		f.AsPath = template.PathUnsafe
-	}
+	f := &Facts{Text: a.or(b.Text), Cuts: addCuts(a.Cuts, b.Cuts)}
 	if a.Members == nil && a.Elem == nil && b.Members == nil && b.Elem == nil {
 		return f
 	}
@@ -209,7 +224,7 @@ func fromCall(fn *functions.Function, args []TypedExpr) Facts {
 	f = f.By(args...)
 	f.Call = f.Call || fn.CallOnly
 	if !fn.Keeps.Has(functions.Beginning) {
-		f.Dash, f.AsPath = false, template.PathUnknown
+		f.Text = Text{}
 	}
 	if fn.Result.Nullable {
 		f.NullReason = fn.Name + " may give null"

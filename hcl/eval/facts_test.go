@@ -322,7 +322,7 @@ func TestEveryFactHasItsRules(t *testing.T) {
 		f.NullReason, f.Known, f.Value = "it may be null", true, "-a"
 		f.Choices, f.Absent = func() []any { return []any{"-a"} }, func(*eval.Frame) bool { return true }
 		f.Dash, f.AsPath, f.Cuts = true, template.PathUnsafe, []*eval.Cut{cut}
-		f.Members, f.Elem = map[string]*eval.Facts{"a": {Dash: true}}, &eval.Facts{Dash: true}
+		f.Members, f.Elem = map[string]*eval.Facts{"a": {Cuts: f.Cuts}}, &eval.Facts{Cuts: f.Cuts}
 	}
 	full, empty := eval.TypedExpr{Type: eval.AnyType}, eval.TypedExpr{Type: eval.AnyType}
 	set(&full.Facts)
