@@ -14,7 +14,6 @@ var ownPauses = map[string]string{
 	"Pace.Wait":                 "the wait is that of a turn",
 	"Store.LookAgain":           "a change ends the pause",
 	"Store.Wait":                "a change ends the pause, which the record says",
-	"keys.acquire":              "the time limit of the call stands still meanwhile",
 	"Step.repeat":               "the author of the tool sets the pause",
 	"killDescendants":           "it runs until nothing is left, in a process without a context",
 	"runSessions":               "it runs until nothing is left, in a process without a context",

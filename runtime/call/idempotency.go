@@ -10,6 +10,7 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/internal/backoff"
 	"hatchel/internal/ctxtime"
 	"hatchel/runtime/audit"
 	"hatchel/runtime/digest"
@@ -23,11 +24,8 @@ import (
 	"hatchel/runtime/task"
 )
 
-// How often a call looks whether another with the same key is done.
-const (
-	minKeyPoll = 10 * time.Millisecond
-	maxKeyPoll = time.Second
-)
+// keyBackoff is how often a call looks whether another with the same key is done.
+var keyBackoff = backoff.Policy{First: 10 * time.Millisecond, Max: time.Second}
 
 var errInProgress = errors.New("another call with the same key is in progress")
 
@@ -80,7 +78,7 @@ type keyUse struct {
 func (k *keys) acquire() (use keyUse, err error) {
 	var orphanedAt time.Time // since when the process that has the key is dead
 	var before *state.Record
-	for poll := minKeyPoll; ; poll = min(2*poll, maxKeyPoll) {
+	for look := 1; ; look++ {
 		if before == nil {
 			before, err = k.approveUnlessStarted()
 			if use.refusedBy = k.approvals.refusedBy(); err != nil {
@@ -115,7 +113,7 @@ func (k *keys) acquire() (use keyUse, err error) {
 		case time.Since(orphanedAt) > state.OwnerTTL: // it has had time to come back
 			return use, outcomeUnknown
 		}
-		if k.clock.bound(func(ctx context.Context) error { return ctxtime.Sleep(ctx, poll) }) != nil {
+		if k.clock.bound(func(ctx context.Context) error { return ctxtime.Sleep(ctx, keyBackoff.Pause(look)) }) != nil {
 			return use, keyInProgress
 		}
 		if before, err = k.claim.Find(k.call.Frame.Context); err != nil {
