@@ -3,9 +3,10 @@
 #   make build          build the binary ./hatchel with its version
 #   make test           install what the tests need, start the databases, run make check, stop them
 #   make check          format, vet, lint, tests, those of the server and of the adapters with -race, coverage of diagnostics
-#   make check-release  what only a release needs, and what .github/workflows/nightly.yml runs: race, unconfined, bounds,
-#                       fuzz, load, soak, kill, replicas, judge, mutants, packages and bench
+#   make check-release  what only a release needs, and what .github/workflows/nightly.yml runs: race, matrices, unconfined,
+#                       bounds, fuzz, load, soak, kill, replicas, judge, mutants, packages and bench
 #   make race           run the tests with -race that make check runs without it, and those of the editor at every place
+#   make matrices       run the tests of large matrices with all of their cases; make check runs some, chosen by a seed
 #   make unconfined     run the tests of a program that was built without cgo, which cannot confine programs
 #   make bounds         check how long things take that people and deployments wait for, on a machine that does nothing else
 #   make fuzz           run every fuzz target for FUZZTIME (default 2m)
@@ -40,7 +41,7 @@ JUDGE       ?=
 KERNEL      ?= /boot/vmlinuz
 APPEND      ?=
 
-.PHONY: build test check checks format vet lint unit plain race unconfined bounds manifests systems reports check-release fuzz bench load soak kill replicas mutants kernel release packages vsix clean
+.PHONY: build test check checks format vet lint unit plain race matrices unconfined bounds manifests systems reports check-release fuzz bench load soak kill replicas mutants kernel release packages vsix clean
 
 build:
 	go build -trimpath -ldflags '-X main.version=$(VERSION)' -o hatchel ./cmd/hatchel
@@ -58,7 +59,7 @@ check: vet
 
 checks: plain unit reports lint manifests systems format
 
-check-release: race unconfined bounds fuzz load soak kill replicas judge mutants packages bench
+check-release: race matrices unconfined bounds fuzz load soak kill replicas judge mutants packages bench
 
 format:
 	@unformatted=$$(find . -path ./.cache -prune -o -name '*.go' -print | xargs gofmt -l) && \
@@ -85,6 +86,11 @@ race:
 	go test -race -timeout 20m ./examples -run Reloads -reloads 500
 	go test -race -timeout 20m ./cmd/hatchel/editor/lsp -run RandomEdits -edits 10000
 	go test -timeout 60m ./cmd/hatchel/editor/lsp -run Examples -every 1
+
+# The packages whose tests import internal/sampletest.
+matrices:
+	HATCHEL_TEST_MATRIX=full .ci/services go test -count 1 -timeout 60m $$(git grep -l '"hatchel/internal/sampletest"' -- '*_test.go' | \
+		xargs -n1 dirname | sort -u | sed 's,^,./,')
 
 bounds:
 	.ci/services go test -count 1 -timeout 10m ./examples -run ConsoleInABrowserShowsCallsAsTheyHappen -bounds

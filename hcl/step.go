@@ -125,8 +125,9 @@ func (s *Step) headSpec() decode.Spec {
 			"A list or map: the step runs for every element, and step.<name> is the list or map of results, "+
 				"each with the key of its element."),
 		decode.KeyField(&s.Key, &s.Each, "key",
-			"The name of an element of a list, such as each.value.id: a string or an integer that no other element "+
-				"has. Failures, results and the idempotency key of an element have it; without it they have the index."),
+			"The name of an element of a list, such as each.value.id: a string or an integer that no other "+
+				"element has. Failures, results and the idempotency key of an element have it; without it they have "+
+				"the index."),
 		decode.Attr(&s.Parallel, "parallel", "The number of elements processed at once.").DefaultDoc("1"),
 		decode.BoolChoice(&s.ContinueOnError, "on_error",
 			`"fail" ends the call; "continue" continues and sets step.<name>.error.message. The outcome of a call `+

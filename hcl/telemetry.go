@@ -175,7 +175,8 @@ func (o *OTLP) headersField() decode.Field {
 					d.Errorf(at, "Wrong type", "The header %s takes a string, not %s.", name,
 						eval.TypePhrase(eval.TypeOf(values[name])))
 				case !headerNamePattern.MatchString(name):
-					d.Errorf(key, "Invalid header", "The name of a header has letters, digits and hyphens, not %q.", name)
+					d.Errorf(key, "Invalid header", "The name of a header has letters, digits and hyphens, not %q.",
+						name)
 				case !headerValuePattern.MatchString(text):
 					d.Errorf(at, "Invalid header", "The header %s cannot have line breaks or other control characters.",
 						name)

@@ -117,7 +117,8 @@ func (a *action) warnOfMissing(env adapters.Env, path string) {
 	case len(a.scriptArgv) > 0:
 		field, names = &b.ScriptFile, a.scriptArgv[:1]
 	}
-	if slices.ContainsFunc(a.env, func(entries *hcl.KeyValues) bool { return slices.Contains(entries.Names(), "PATH") }) {
+	setsPath := func(entries *hcl.KeyValues) bool { return slices.Contains(entries.Names(), "PATH") }
+	if slices.ContainsFunc(a.env, setsPath) {
 		return
 	}
 	for _, name := range names {

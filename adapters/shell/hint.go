@@ -308,7 +308,8 @@ func (h *hinter) isLocalized() bool {
 	for _, name := range []string{"LC_ALL", "LC_MESSAGES", "LANG"} {
 		if locale := h.env.get(name); locale != "" {
 			language := h.env.get("LANGUAGE")
-			return !strings.HasPrefix(locale, "C") && locale != "POSIX" && !strings.HasPrefix(locale, "en") || language != ""
+			return language != "" ||
+				!strings.HasPrefix(locale, "C") && locale != "POSIX" && !strings.HasPrefix(locale, "en")
 		}
 	}
 	return false

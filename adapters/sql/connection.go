@@ -99,7 +99,8 @@ func (c *serverConnection) Check() error {
 		}
 		example := exampleURLs[c.dialect]
 		return hcl.Blame(&c.URL, "url is not the address of a %v database, such as %s. Write @ / : ? # %% of a "+
-			"password, and = in an option, in percent-encoding: %%40 %%2F %%3A %%3F %%23 %%25 %%3D.", c.dialect, example)
+			"password, and = in an option, in percent-encoding: %%40 %%2F %%3A %%3F %%23 %%25 %%3D.",
+			c.dialect, example)
 	}
 	return nil
 }

@@ -118,7 +118,8 @@ func runBenchmark(ctx context.Context, binary string, row *goRow, name, each str
 		}
 	}
 	if !found {
-		return slowest, fmt.Errorf("the benchmark %s of %s has no %s: %.300s", name, row.folder, row.metric, out.String())
+		return slowest, fmt.Errorf("the benchmark %s of %s has no %s: %.300s",
+			name, row.folder, row.metric, out.String())
 	}
 	return slowest, nil
 }

@@ -25,8 +25,8 @@ import (
 type loadFigures struct {
 	cold   float64 // ms from process start to ready line, less those of `hatchel version`
 	reload float64 // ms, as the server reports them
-	// parsing is the CPU time until the ready line, less that of `hatchel version`, against that of hclsyntax.ParseConfig
-	// of the same files.
+	// parsing is the CPU time until the ready line, less that of `hatchel version`, against that of
+	// hclsyntax.ParseConfig of the same files.
 	parsing float64
 	// Memory of the process in MiB, at the ready line and 5 and 30 seconds later.
 	anonymous, resident, memory, rested float64

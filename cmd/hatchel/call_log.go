@@ -32,8 +32,8 @@ func (h callLog) Handle(ctx context.Context, r slog.Record) error {
 	return nil
 }
 
-// partlyFailed returns the error of a call that went on after failures, nil for none. It prints them, in a sentence, unless
-// the result that is printed as JSON has them.
+// partlyFailed returns the error of a call that went on after failures, nil for none. It prints them, in a sentence,
+// unless the result that is printed as JSON has them.
 func partlyFailed(w io.Writer, failures string, asJSON bool) error {
 	if failures == "" {
 		return nil

@@ -95,12 +95,13 @@ var regexpErrors = map[syntax.ErrorCode]string{
 	syntax.ErrUnexpectedParen:       "a ) is unmatched; write \\) for the character",
 	syntax.ErrMissingRepeatArgument: "a repetition such as * or + has nothing before it to repeat",
 	syntax.ErrInvalidRepeatOp:       "two repetitions follow each other; possessive forms such as *+ are not available",
-	syntax.ErrInvalidRepeatSize:     "a repetition may count up to 1000, also multiplied with the repetitions around it",
-	syntax.ErrInvalidCharRange:      "a range in [...] runs backwards or names an unknown class",
-	syntax.ErrInvalidNamedCapture:   "the name of a (?<name>...) is not valid or is used twice",
-	syntax.ErrInvalidEscape:         "an escape is not known",
-	syntax.ErrLarge:                 "it is too large once its repetitions are written out",
-	syntax.ErrNestingDepth:          "it nests too deeply",
+	syntax.ErrInvalidRepeatSize: "a repetition may count up to 1000, also multiplied with the repetitions " +
+		"around it",
+	syntax.ErrInvalidCharRange:    "a range in [...] runs backwards or names an unknown class",
+	syntax.ErrInvalidNamedCapture: "the name of a (?<name>...) is not valid or is used twice",
+	syntax.ErrInvalidEscape:       "an escape is not known",
+	syntax.ErrLarge:               "it is too large once its repetitions are written out",
+	syntax.ErrNestingDepth:        "it nests too deeply",
 }
 
 // The characters that \s matches in ECMA 262, and those that it does not match, as the inside of a

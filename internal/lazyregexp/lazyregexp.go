@@ -15,8 +15,8 @@ type Regexp struct {
 	compiled func() *regexp.Regexp
 }
 
-// New returns the regular expression of a source. Its first use panics if the source is wrong; so does New in the binary
-// of a test.
+// New returns the regular expression of a source. Its first use panics if the source is wrong; so does New in the
+// binary of a test.
 func New(source string) *Regexp {
 	r := &Regexp{sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(source) })}
 	if strings.HasSuffix(os.Args[0], ".test") {

@@ -135,6 +135,7 @@ func TestPostgresSweep(t *testing.T) {
 		}
 		time.Sleep(2 * time.Minute)
 		add(t, s, recordOf("next", time.Now()))
+		synctest.Wait() // for the sweep that it has begun, which Close would cancel
 	})
 	left(t, db, map[string]int{"owners": 0, ownRecords: 1})
 }

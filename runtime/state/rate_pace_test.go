@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"hatchel/internal/sampletest"
 	"hatchel/runtime/postgres/postgrestest"
 )
 
@@ -147,20 +148,21 @@ func skewed(processes int, total float64) (all []float64) {
 }
 
 func TestRatesReservedAheadTakeFewStatements(t *testing.T) {
-	for claim, c := range map[string]struct {
+	for _, c := range sampletest.Of(t, 2, []struct {
+		claim string
 		simulation
 		statements float64 // a second, at most
 		given      float64 // part of the rate, at least
 	}{
-		"three processes":                  {simulation{rate: 100, burst: 100, asked: evenly(3, 150)}, 60, 0.99},
-		"ten processes":                    {simulation{rate: 1000, burst: 1000, asked: evenly(10, 1500)}, 200, 0.99},
-		"ten processes that wait":          {simulation{rate: 1000, burst: 1000, asked: evenly(10, 1500), maxWait: time.Second}, 200, 0.99},
-		"ten processes, skewed":            {simulation{rate: 1000, burst: 1000, asked: skewed(10, 1500)}, 200, 0.99},
-		"ten processes that are not short": {simulation{rate: 1000, burst: 1000, asked: evenly(10, 600)}, 250, 0.58},
-		"a tenth at once":                  {simulation{rate: 1000, burst: 100, asked: evenly(10, 1500)}, 350, 0.99},
-		"half an event a horizon":          {simulation{rate: 1000, burst: 1000, asked: evenly(100, 1500)}, 1500, 0.99},
-	} {
-		t.Run(claim, func(t *testing.T) {
+		{"three processes", simulation{rate: 100, burst: 100, asked: evenly(3, 150)}, 60, 0.99},
+		{"ten processes", simulation{rate: 1000, burst: 1000, asked: evenly(10, 1500)}, 200, 0.99},
+		{"ten processes that wait", simulation{rate: 1000, burst: 1000, asked: evenly(10, 1500), maxWait: time.Second}, 200, 0.99},
+		{"ten processes, skewed", simulation{rate: 1000, burst: 1000, asked: skewed(10, 1500)}, 200, 0.99},
+		{"ten processes that are not short", simulation{rate: 1000, burst: 1000, asked: evenly(10, 600)}, 250, 0.58},
+		{"a tenth at once", simulation{rate: 1000, burst: 100, asked: evenly(10, 1500)}, 350, 0.99},
+		{"half an event a horizon", simulation{rate: 1000, burst: 1000, asked: evenly(100, 1500)}, 1500, 0.99},
+	}) {
+		t.Run(c.claim, func(t *testing.T) {
 			o := c.run(t)
 			statements, given := float64(o.statements.Load())/simulated.Seconds(), o.share(c.rate)
 			if statements > c.statements || given < c.given {
@@ -172,7 +174,7 @@ func TestRatesReservedAheadTakeFewStatements(t *testing.T) {
 }
 
 func TestNoPeriodHasMoreThanItsRateAndTheBurst(t *testing.T) {
-	for seed := range uint64(12) {
+	for _, seed := range sampletest.Of(t, 3, []uint64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		s := simulation{
 			rate: 50 << random.IntN(5), burst: 1 << random.IntN(10), pauses: seed%2 == 0, seed: seed,

@@ -37,8 +37,9 @@ type Database struct {
 
 // Table is a table or a view that the connection may read.
 type Table struct {
-	Name    string   `json:"name"`
-	SQL     string   `json:"sql,omitempty"` // as statements name it, with schema and quotes; empty in the file if it is Name
+	Name string `json:"name"`
+	// SQL is as statements name it, with schema and quotes; empty in the file if it is Name.
+	SQL     string   `json:"sql,omitempty"`
 	Columns []Column `json:"columns"`
 }
 

@@ -329,7 +329,9 @@ func (s *scanner) braceKind() frameKind {
 
 // close closes the innermost bracket of the kind, and what is open in it.
 func (s *scanner) close(b byte) {
-	opener := map[byte][]frameKind{')': {frameParen}, ']': {frameBracket}, '}': {frameBody, frameObject, frameInterpolation}}[b]
+	opener := map[byte][]frameKind{
+		')': {frameParen}, ']': {frameBracket}, '}': {frameBody, frameObject, frameInterpolation},
+	}[b]
 	for i := len(s.open) - 1; i >= 0; i-- {
 		if k := s.open[i].kind; slices.Contains(opener, k) {
 			s.open = s.open[:i]

@@ -59,7 +59,8 @@ func (n *FileNotes) ValueAt(offset int) (found *eval.NotedValue) {
 func (n *FileNotes) outermostIn(s Span) (found *eval.NotedValue) {
 	for i := range n.Values {
 		v := &n.Values[i]
-		if of := spanOfRange(v.At); s.From <= of.From && of.To <= s.To && (found == nil || of.To-of.From > length(found.At)) {
+		of := spanOfRange(v.At)
+		if s.From <= of.From && of.To <= s.To && (found == nil || of.To-of.From > length(found.At)) {
 			found = v
 		}
 	}

@@ -144,7 +144,8 @@ func (p *Place) findInterpolation() {
 			continue
 		}
 		for _, part := range parts {
-			if found := interpolationAround(p.File.Src, spanOf(part.Range())); found != nil && found.Contains(p.Offset) {
+			found := interpolationAround(p.File.Src, spanOf(part.Range()))
+			if found != nil && found.Contains(p.Offset) {
 				p.Interpolation = found
 			}
 		}

@@ -358,8 +358,9 @@ func (m *merge) format() error {
 		m.files[file] = formatted
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.result.Files)) {
-		if before, err := os.ReadFile(filepath.Join(m.dir, name)); err != nil || !bytes.Equal(before, m.result.Files[name]) {
-			m.files[name] = m.result.Files[name]
+		after := m.result.Files[name]
+		if before, err := os.ReadFile(filepath.Join(m.dir, name)); err != nil || !bytes.Equal(before, after) {
+			m.files[name] = after
 			m.touch(name)
 		}
 	}

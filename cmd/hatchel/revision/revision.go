@@ -32,7 +32,8 @@ func Open(ctx context.Context, dir, name string) (tree *Tree, file []byte, err e
 	}
 	prefix, err := runGit(ctx, dir, "rev-parse", "--show-prefix")
 	if err != nil {
-		return nil, nil, fmt.Errorf("there is no file or folder %q, and no revision can be named in %s: %w", name, dir, err)
+		return nil, nil, fmt.Errorf("there is no file or folder %q, and no revision can be named in %s: %w",
+			name, dir, err)
 	}
 	if !named {
 		at = prefix

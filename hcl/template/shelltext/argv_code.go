@@ -70,8 +70,8 @@ func (c argvCheck) checkLine(words []word, stdin taint) {
 			if runsElsewhere(words) {
 				correction = "If the tool lets its caller write that program, declare it: runs_stdin = true."
 			}
-			c.Errorf(first.Range, "Value in a program's code", `%s runs its standard input as code, and %s is in it. %s`,
-				reader, stdin.from, correction)
+			c.Errorf(first.Range, "Value in a program's code",
+				`%s runs its standard input as code, and %s is in it. %s`, reader, stdin.from, correction)
 		}
 		words = xargsWords(words, word{taint: stdin, arg: &Arg{Range: first.Range, Source: stdin.from}})
 	}

@@ -21,7 +21,9 @@ func argvBindings(elements []argvElement) (all []template.Binding) {
 			all = append(all, template.Binding{Range: e.Value.Range, How: "one argv element", Kind: template.Apart})
 		case e.Text != nil:
 			for _, h := range interpolations(e.Text.Nodes) {
-				all = append(all, template.Binding{Range: h.Range, How: "a part of one argv element", Kind: template.Apart})
+				all = append(all, template.Binding{
+					Range: h.Range, How: "a part of one argv element", Kind: template.Apart,
+				})
 			}
 		case e.Group != nil:
 			all = append(all, argvBindings(e.group)...)

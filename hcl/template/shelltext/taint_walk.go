@@ -55,8 +55,9 @@ func (a *taintWalk) isDefinedAt(program word) bool {
 
 func newTaintWalk(d *template.Diagnostics, l *scriptText, in Inputs, bash bool) *taintWalk {
 	a := &taintWalk{Diagnostics: d, scriptText: l, vars: map[string]taint{}, args: map[string]taint{},
-		stdin: map[string]taint{}, out: map[string]taint{}, functions: map[string]bool{}, defined: map[string]uint{}, written: map[string]taint{},
-		names: map[string][]string{}, texts: map[string][]string{}, values: map[string]*scriptValue{},
+		stdin: map[string]taint{}, out: map[string]taint{}, functions: map[string]bool{}, defined: map[string]uint{},
+		written: map[string]taint{},
+		names:   map[string][]string{}, texts: map[string][]string{}, values: map[string]*scriptValue{},
 		piped: map[string]bool{}, lists: map[string][]wordList{}, mentioned: map[string]taint{},
 		inputs: in, bash: bash}
 	a.noteTexts(unknownVariable, anyText)

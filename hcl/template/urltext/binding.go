@@ -20,7 +20,9 @@ func (u *URL) Bindings() []template.Binding {
 	case u == nil:
 		return nil
 	case u.data != nil:
-		return []template.Binding{{Range: u.data.Range, How: "the whole URL, whose host must be one of hosts", Kind: template.Listed}}
+		return []template.Binding{{
+			Range: u.data.Range, How: "the whole URL, whose host must be one of hosts", Kind: template.Listed,
+		}}
 	}
 	return bindings(u.nodes)
 }

@@ -49,10 +49,12 @@ FROM pragma_table_xinfo(` + name + `) p WHERE p.hidden <> 1 ORDER BY p.cid`
 func (sqlite) indexes(ctx context.Context, q Query) ([]map[string]any, error) {
 	return q(ctx, `SELECT * FROM (SELECT '' AS table_schema, m.name AS table_name, '' AS index_name, 1 AS is_primary,
   1 AS is_unique, p.name AS column_name, p.pk AS position
-FROM (SELECT m.name`+sqliteTables+`AND m.type = 'table' AND m.sql NOT LIKE 'CREATE VIRTUAL%') m JOIN pragma_table_info(m.name) p WHERE p.pk > 0
+FROM (SELECT m.name`+sqliteTables+`AND m.type = 'table' AND m.sql NOT LIKE 'CREATE VIRTUAL%') m
+JOIN pragma_table_info(m.name) p WHERE p.pk > 0
 UNION ALL
 SELECT '', m.name, l.name, 0, l."unique", i.name, i.seqno
-FROM (SELECT m.name`+sqliteTables+`AND m.type = 'table' AND m.sql NOT LIKE 'CREATE VIRTUAL%') m JOIN pragma_index_list(m.name) l
+FROM (SELECT m.name`+sqliteTables+`AND m.type = 'table' AND m.sql NOT LIKE 'CREATE VIRTUAL%') m
+JOIN pragma_index_list(m.name) l
 JOIN pragma_index_info(l.name) i WHERE l.origin <> 'pk' AND NOT l.partial)
 ORDER BY table_name, is_primary DESC, is_unique DESC, index_name, position`)
 }
