@@ -14,6 +14,7 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl/value"
+	"hatchel/internal/sampletest"
 	"hatchel/runtime/mcp"
 )
 
@@ -692,19 +693,19 @@ tool "takes" {
 	recordAll(t, watched)
 	const size = 3 << 20
 	ones := "[" + strings.Repeat("1,", size/2) + "1]"
-	for name, arguments := range map[string]string{
-		"a text":             `{"text":"` + strings.Repeat("a", size) + `"}`,
-		"a list":             `{"list":` + ones + `}`,
-		"a list and a PIN":   `{"list":` + ones + `,"pin":"123456"}`,
-		"a large PIN":        `{"pin":"` + strings.Repeat("7", size) + `"}`,
-		"a list for a text":  `{"text":` + ones + `}`,
-		"many wrong numbers": `{"list":[` + strings.Repeat(`"x",`, size/4) + `1]}`,
-		"an unknown member":  `{"other":` + ones + `,"pin":"123456"}`,
-	} {
-		want := allocated(func() { callTool(t, plain, "takes", arguments) })
-		got := allocated(func() { callTool(t, watched, "takes", arguments) })
+	for _, c := range sampletest.Of(t, 2, []struct{ name, arguments string }{
+		{"a text", `{"text":"` + strings.Repeat("a", size) + `"}`},
+		{"a list", `{"list":` + ones + `}`},
+		{"a list and a PIN", `{"list":` + ones + `,"pin":"123456"}`},
+		{"a large PIN", `{"pin":"` + strings.Repeat("7", size) + `"}`},
+		{"a list for a text", `{"text":` + ones + `}`},
+		{"many wrong numbers", `{"list":[` + strings.Repeat(`"x",`, size/4) + `1]}`},
+		{"an unknown member", `{"other":` + ones + `,"pin":"123456"}`},
+	}) {
+		want := allocated(func() { callTool(t, plain, "takes", c.arguments) })
+		got := allocated(func() { callTool(t, watched, "takes", c.arguments) })
 		if got > want+size/2 {
-			t.Errorf("%s: %d bytes, and %d without events and audit log", name, got, want)
+			t.Errorf("%s: %d bytes, and %d without events and audit log", c.name, got, want)
 		}
 	}
 }
