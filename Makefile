@@ -94,7 +94,7 @@ matrices:
 
 bounds:
 	.ci/services go test -count 1 -timeout 10m ./examples -run ConsoleInABrowserShowsCallsAsTheyHappen -bounds
-	go test -count 1 -timeout 10m ./cmd/hatchel/e2e -run ServeFollowsARepository -bounds
+	go test -count 1 -timeout 10m ./cmd/hatchel/e2e -run 'ServeFollowsARepository|NoProgramOutlivesAKilledServer|EndsStreamsOfEventsAtOnce' -bounds
 
 # A module of its own reads the examples of Kubernetes and Docker with the types of those programs.
 manifests:

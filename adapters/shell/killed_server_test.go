@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"hatchel/adapters/adaptertest"
 )
@@ -60,15 +59,11 @@ func TestNoProgramOutlivesAKilledServer(t *testing.T) {
 					pids = append(pids, awaitPID(t, file))
 				}
 				_ = server.Process.Kill()
-				killed := time.Now()
 				_ = server.Wait()
 				for _, pid := range pids {
 					if !eventually(func() bool { return !isRunning(pid) }) {
 						t.Fatalf("process %d is still there", pid)
 					}
-				}
-				if took := time.Since(killed); took > time.Second {
-					t.Errorf("took %v", took)
 				}
 			})
 		}
