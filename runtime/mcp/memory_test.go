@@ -12,40 +12,51 @@ import (
 	"sync"
 	"testing"
 
+	"hatchel/internal/sampletest"
 	"hatchel/runtime/mcp"
 )
 
 const largeBody = 3400 << 10 // bytes, within the limit of 4 MiB
 
 // largeArguments are arguments of a call, by what they have many of.
-func largeArguments() map[string]string {
-	repeat := func(open, shut string, of func(i int) string) string {
-		var b strings.Builder
-		b.WriteString(open)
-		for i := 0; b.Len() < largeBody; i++ {
-			if i > 0 {
-				b.WriteByte(',')
-			}
-			b.WriteString(of(i))
-		}
-		return b.String() + shut
-	}
-	always := func(text string) func(int) string { return func(int) string { return text } }
-	return map[string]string{
-		"ones":            repeat(`{"x":[`, `]}`, always("1")),
-		"empty objects":   repeat(`{"x":[`, `]}`, always("{}")),
-		"small objects":   repeat(`{"x":[`, `]}`, always(`{"a":1}`)),
-		"deep lists":      repeat(`{"x":[`, `]}`, always(strings.Repeat("[", 50)+strings.Repeat("]", 50))),
-		"keys":            repeat(`{`, `}`, func(i int) string { return fmt.Sprintf(`"%x":1`, i) }),
-		"escaped keys":    repeat(`{`, `}`, func(i int) string { return fmt.Sprintf(`"\n%x":1`, i) }),
-		"nested keys":     repeat(`{"x":[`, `]}`, func(i int) string { return fmt.Sprintf(`{"a":{"%x":1}}`, i) }),
-		"digits":          `{"x":` + strings.Repeat("7", largeBody) + `}`,
-		"a string":        `{"x":"` + strings.Repeat("a", largeBody) + `"}`,
-		"escapes":         `{"x":"` + strings.Repeat(`\n`, largeBody/2) + `"}`,
-		"white space":     `{"x":1` + strings.Repeat(" ", largeBody) + `}`,
-		"unknown members": repeat(`{"x":1,`, `}`, func(i int) string { return fmt.Sprintf(`"m%x":[]`, i) }),
-	}
+var largeArguments = []struct {
+	name string
+	text func() string
+}{
+	{"ones", func() string { return repeat(`{"x":[`, `]}`, always("1")) }},
+	{"empty objects", func() string { return repeat(`{"x":[`, `]}`, always("{}")) }},
+	{"small objects", func() string { return repeat(`{"x":[`, `]}`, always(`{"a":1}`)) }},
+	{"deep lists", func() string {
+		return repeat(`{"x":[`, `]}`, always(strings.Repeat("[", 50)+strings.Repeat("]", 50)))
+	}},
+	{"keys", func() string { return repeat(`{`, `}`, func(i int) string { return fmt.Sprintf(`"%x":1`, i) }) }},
+	{"escaped keys", func() string { return repeat(`{`, `}`, func(i int) string { return fmt.Sprintf(`"\n%x":1`, i) }) }},
+	{"nested keys", func() string {
+		return repeat(`{"x":[`, `]}`, func(i int) string { return fmt.Sprintf(`{"a":{"%x":1}}`, i) })
+	}},
+	{"digits", func() string { return `{"x":` + strings.Repeat("7", largeBody) + `}` }},
+	{"a string", func() string { return `{"x":"` + strings.Repeat("a", largeBody) + `"}` }},
+	{"escapes", func() string { return `{"x":"` + strings.Repeat(`\n`, largeBody/2) + `"}` }},
+	{"white space", func() string { return `{"x":1` + strings.Repeat(" ", largeBody) + `}` }},
+	{"unknown members", func() string {
+		return repeat(`{"x":1,`, `}`, func(i int) string { return fmt.Sprintf(`"m%x":[]`, i) })
+	}},
 }
+
+// repeat returns a text of largeBody bytes of elements between two texts.
+func repeat(open, shut string, of func(i int) string) string {
+	var b strings.Builder
+	b.WriteString(open)
+	for i := 0; b.Len() < largeBody; i++ {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(of(i))
+	}
+	return b.String() + shut
+}
+
+func always(text string) func(int) string { return func(int) string { return text } }
 
 func callBody(arguments string) string {
 	return `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"tool_0000","arguments":` + arguments + `,` + metaOfCall + `}}`
@@ -94,8 +105,8 @@ func (h *reservingHandler) CallTool(_ context.Context, req *mcp.CallRequest) (mc
 // not its size was announced.
 func TestABodyCostsAtMostFourTimesItsSize(t *testing.T) {
 	server := newServer(newConstantHandler(1, 2), mcp.Options{})
-	for name, arguments := range largeArguments() {
-		body := callBody(arguments)
+	for _, large := range sampletest.Of(t, 3, largeArguments) {
+		name, body := large.name, callBody(large.text())
 		for announced, size := range map[string]int64{"announced": int64(len(body)), "chunked": -1} {
 			var before, after runtime.MemStats
 			runtime.GC()
@@ -148,7 +159,7 @@ func TestRequestsTakeABoundedAmountOfMemory(t *testing.T) {
 		constantHandler: newConstantHandler(1, 2), bytes: 27 << 20, entered: make(chan struct{}), wait: make(chan struct{}),
 	}
 	server := newServer(h, mcp.Options{Network: func(remote string) string { return strings.Split(remote, ":")[0] }})
-	body := callBody(largeArguments()["ones"])
+	body := callBody(`{"x":"` + strings.Repeat("a", largeBody) + `"}`) // of whatever it consists
 	var mu sync.Mutex
 	codes := map[string]map[int]int{}
 	var calls sync.WaitGroup
