@@ -77,7 +77,7 @@ func OpenPostgresThrough(ctx context.Context, address, listen string) (*Postgres
 	p.statements, p.db, p.reservesAhead = postgresStatements, p, true
 	p.SetQuota(defaultQuotaBytes)
 	if err := p.prepare(ctx); err != nil {
-		pool.Close()
+		go pool.Close() // it waits for a connection that the pool has begun to make, for up to a minute
 		return nil, postgres.DescribeError(ctx, err)
 	}
 	p.sweepSoon()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"net/url"
 	"strconv"
 	"strings"
@@ -303,5 +304,32 @@ func TestVersionsAreThoseOfTheNamedRecords(t *testing.T) {
 	versions := must[map[string]int](t)(s.Versions(t.Context(), "k", []string{"a", "b", "expired", "missing"}))
 	if want := map[string]int{"a": 1, "b": 2}; !maps.Equal(versions, want) {
 		t.Errorf("got %v", versions)
+	}
+}
+
+// A server accepts connections and says nothing, so that the pool still makes its own connection when the caller gives up.
+func TestTheWaitForASilentServerEndsWithItsContext(t *testing.T) {
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	check(t, err)
+	defer silent.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	failed := make(chan error, 1)
+	go func() {
+		_, err := state.OpenPostgres(ctx, "postgres://hatchel@"+silent.Addr().String()+"/hatchel?connect_timeout=600")
+		failed <- err
+	}()
+	for range 2 { // the connection of the query, and the one that the pool keeps
+		conn, err := silent.Accept()
+		check(t, err)
+		defer conn.Close()
+	}
+	cancel()
+	select {
+	case err := <-failed:
+		if err == nil {
+			t.Error("it is open")
+		}
+	case <-time.After(30 * time.Second):
+		t.Error("it still waits")
 	}
 }
