@@ -54,7 +54,8 @@ func (b *block) spec() hcl.Spec {
 		}
 		verbs[i] = hcl.Attr(&b.addresses[i], strings.ToLower(method), doc).AllowSecret()
 	}
-	verbs[0] = verbs[0].Hint(` The method is the argument and its value the path: get = "/path".`, "method", "url", "path")
+	verbs[0] = verbs[0].Hint(` The method is the argument and its value the path: get = "/path".`,
+		"method", "url", "path")
 	return hcl.Join(
 		hcl.ExactlyOneOf("the request", verbs...),
 		hcl.Spec{

@@ -115,8 +115,8 @@ func mockKind() *mock.Kind {
 		Doc: "In a test: a statement, and the answers to it; or with init a SQLite database in memory, which answers " +
 			"all statements of the connection.",
 		Choice: "what is answered",
-		Missing: "What is answered is required: write statement, which may be a part of it, or args, or both; or init " +
-			"or tape.",
+		Missing: "What is answered is required: write statement, which may be a part of it, or args, or both; or " +
+			"init or tape.",
 		Request: []mock.Argument{
 			{Name: "statement", Doc: "The statement or a part of it, such as \"INSERT INTO invoices\". With a * it " +
 				"is the whole statement, where * stands for any text. Spaces and line breaks count as one space.",

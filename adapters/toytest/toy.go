@@ -62,7 +62,8 @@ type action struct {
 // Do implements adapters.Action.
 func (a *action) Do(ctx context.Context, call *adapters.Call) (any, error) {
 	asked := map[string]any{}
-	for name, x := range map[string]*hcl.StringExpr{"read": a.block.Read, "write": a.block.Write, "text": a.block.Text} {
+	texts := map[string]*hcl.StringExpr{"read": a.block.Read, "write": a.block.Write, "text": a.block.Text}
+	for name, x := range texts {
 		if x == nil {
 			continue
 		}

@@ -99,7 +99,9 @@ func locateApprovals(folder approvalsFolder, file string, unit server.StateFile)
 // openLocalApprovals opens the state of a configuration: that in a file, or the one that it declares. Errors in the
 // configuration matter only when they hide where the state is and no file is named: tools may need secrets that an
 // operator does not have.
-func openLocalApprovals(ctx context.Context, folder approvalsFolder, file, user string) (*localApprovals, approvalsPlace, error) {
+func openLocalApprovals(
+	ctx context.Context, folder approvalsFolder, file, user string,
+) (*localApprovals, approvalsPlace, error) {
 	cfg, name := folder.Config, folder.Name
 	if folder.Diags.HasErrors() && file == "" && !knowsState(cfg) {
 		return nil, approvalsPlace{}, failf("%s has %s, and the location of its state is unknown: "+

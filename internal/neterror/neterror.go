@@ -88,7 +88,8 @@ func ofTLS(err error) Reason {
 	case isInvalid, errors.As(err, new(*tls.CertificateVerificationError)):
 		return BadCert
 	case errors.As(err, new(tls.RecordHeaderError)), errors.As(err, new(tls.AlertError)),
-		errors.Is(err, http.ErrSchemeMismatch), strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"),
+		errors.Is(err, http.ErrSchemeMismatch),
+		strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"),
 		isOp && (op.Op == "remote error" || op.Op == "local error"): // an alert, which has no exported type
 		return NoTLS
 	}

@@ -82,7 +82,8 @@ func literalMatches(text string) (found []printable.Match) {
 				window := lower[from:min(at+l.after, len(lower))]
 				next := at + len(a)
 				if m := l.pattern.FindStringIndex(window); m != nil {
-					found = append(found, printable.Match{Start: source(from + m[0]), End: source(from + m[1]), Why: l.why})
+					start, end := source(from+m[0]), source(from+m[1])
+					found = append(found, printable.Match{Start: start, End: end, Why: l.why})
 					next = max(next, from+m[1])
 				}
 				if at = strings.Index(lower[next:], a); at >= 0 {
