@@ -23,8 +23,8 @@ import (
 	"time"
 
 	"hatchel/adapters/all"
+	"hatchel/cmd/hatchel/test/testblock"
 	"hatchel/hcl"
-	"hatchel/hcl/testblock"
 	"hatchel/hcl/value"
 	"hatchel/runtime/postgres/postgrestest"
 	"hatchel/runtime/trace/tracetest"

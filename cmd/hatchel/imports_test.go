@@ -27,8 +27,6 @@ var layers = []struct {
 	{of: "internal/sqlitefile", may: []string{"internal/ctxtime"}},
 	{of: "internal/*"},
 	{of: "hcl", may: []string{"hcl/*"}, tests: []string{"adapters/all"}, banned: []string{"net", "net/http", "os/exec", "database/sql"}},
-	// it decodes tests against a configuration that was loaded
-	{of: "hcl/testblock", may: []string{"hcl", "hcl/*"}, tests: []string{"adapters/all"}, banned: []string{"net", "net/http", "os/exec", "database/sql"}},
 	{of: "hcl/surface", may: []string{"hcl", "hcl/*"}, tests: []string{"adapters/all"}, banned: []string{"net", "net/http", "os/exec", "database/sql"}},
 	{of: "hcl/*", may: []string{"hcl/*"}, banned: []string{"net", "net/http", "os/exec", "database/sql"}},
 	// it does not know the clients of earlier revisions, for which package legacy is the only door
@@ -75,13 +73,12 @@ var layers = []struct {
 	{of: "runtime/trace", may: []string{"adapters"}, tests: []string{"runtime/trace/tracetest"}},
 	{of: "runtime/trace/tracetest"},
 	{of: "runtime/access", may: []string{"hcl", "hcl/eval", "hcl/surface", "runtime/call", "runtime/mcp", "runtime/policy"}},
-	{of: "runtime/toolstest", may: []string{"hcl", "hcl/*", "adapters", "runtime/result"}, tests: []string{"adapters/adaptertest", "adapters/all"}},
 	{of: "runtime/hold", may: []string{"hcl", "hcl/diag", "hcl/surface", "runtime/access"}},
 	{of: "runtime/subscribe", may: []string{"runtime/call", "runtime/mcp"}},
 	{of: "runtime/console", may: []string{"adapters", "hcl", "hcl/*", "runtime", "runtime/approval", "runtime/audit", "runtime/auth", "runtime/digest", "runtime/event", "runtime/limit", "runtime/metrics", "runtime/call", "runtime/files", "runtime/mcp", "runtime/result", "runtime/task"}, tests: []string{"adapters/all", "runtime/mcp/legacy"}},
 	{of: "runtime", may: []string{"hcl", "hcl/*", "adapters", "runtime/*"}, tests: []string{"adapters/all"}, banned: []string{"database/sql", "os/exec"}},
 	{of: "runtime/server", may: []string{"hcl", "hcl/surface", "runtime", "runtime/approval", "runtime/event", "runtime/files", "runtime/auth", "runtime/console", "runtime/endpoint", "runtime/limit", "runtime/logging", "runtime/mcp", "runtime/mcp/legacy", "runtime/source", "runtime/source/git", "runtime/state"}, tests: []string{"adapters/all", "runtime/access", "runtime/hold"}},
-	{of: "cmd/hatchel/reference", may: []string{"hcl", "hcl/*", "runtime/metrics"}, tests: []string{"adapters/all"}},
+	{of: "cmd/hatchel/reference", may: []string{"cmd/hatchel/test/testblock", "hcl", "hcl/*", "runtime/metrics"}, tests: []string{"adapters/all"}},
 	{of: "cmd/hatchel/console"},
 	{of: "cmd/hatchel/exit"},
 	{of: "cmd/hatchel/importer", may: []string{"cmd/hatchel/console", "cmd/hatchel/lint/injection", "hcl/diag", "hcl/syntax"}},
@@ -89,33 +86,35 @@ var layers = []struct {
 	{of: "cmd/hatchel/sarif", may: []string{"hcl/diag"}},
 	{of: "cmd/hatchel/github", may: []string{"hcl/diag"}},
 	// it compiles configurations and calls their tools, as the server does
-	{of: "cmd/hatchel/tester", may: []string{"adapters", "cmd/hatchel/console", "cmd/hatchel/exit", "cmd/hatchel/github", "cmd/hatchel/importer", "hcl", "hcl/*", "runtime", "runtime/access", "runtime/approval", "runtime/call", "runtime/failure", "runtime/files", "runtime/mcp", "runtime/result", "runtime/toolstest"}, tests: []string{"adapters/all", "adapters/toytest", "cmd/hatchel/reference"}},
+	{of: "cmd/hatchel/test", may: []string{"adapters", "cmd/hatchel/console", "cmd/hatchel/exit", "cmd/hatchel/github", "cmd/hatchel/importer", "cmd/hatchel/test/testblock", "hcl", "hcl/*", "runtime", "runtime/access", "runtime/approval", "runtime/call", "runtime/failure", "runtime/files", "runtime/mcp", "runtime/result"}, tests: []string{"adapters/adaptertest", "adapters/all", "adapters/toytest", "cmd/hatchel/reference"}},
+	// it decodes tests against a configuration that was loaded, and runs none
+	{of: "cmd/hatchel/test/testblock", may: []string{"hcl", "hcl/*"}, tests: []string{"adapters/all"}, banned: []string{"net", "net/http", "os/exec", "database/sql"}},
 	// it reads the directories that an editor has open, and opens nothing else
 	// it judges a configuration that was loaded
 	{of: "cmd/hatchel/lint", may: []string{"cmd/hatchel/lint/injection", "hcl", "hcl/*"}, tests: []string{"adapters/all"}, banned: []string{"net", "net/http", "os/exec", "database/sql"}},
 	{of: "cmd/hatchel/lint/injection"},
-	{of: "cmd/hatchel/editor", may: []string{"cmd/hatchel/editor/highlight", "cmd/hatchel/lint", "hcl", "hcl/*"}, tests: []string{"adapters/all"}, banned: []string{"net", "net/http", "os/exec", "database/sql"}},
+	{of: "cmd/hatchel/editor", may: []string{"cmd/hatchel/editor/highlight", "cmd/hatchel/lint", "cmd/hatchel/test/testblock", "hcl", "hcl/*"}, tests: []string{"adapters/all"}, banned: []string{"net", "net/http", "os/exec", "database/sql"}},
 	{of: "cmd/hatchel/editor/highlight", may: []string{"hcl/template"}},
 	{of: "cmd/hatchel/editor/lsp", may: []string{"cmd/hatchel/catalog", "cmd/hatchel/editor", "cmd/hatchel/editor/highlight", "hcl", "hcl/*", "runtime/source"}, tests: []string{"adapters/all"}, banned: []string{"net", "net/http", "os/exec", "database/sql"}},
 	// it rewrites every fixture and example, and judges by plans whether the reviewer of a change would see it
-	{of: "cmd/hatchel/mutation", tests: []string{"adapters/all", "hcl", "hcl/*", "runtime", "runtime/access", "runtime/call", "runtime/mcp", "runtime/toolstest"}},
+	{of: "cmd/hatchel/mutation", tests: []string{"adapters/all", "hcl", "hcl/*", "runtime", "runtime/access", "runtime/call", "runtime/mcp", "cmd/hatchel/test"}},
 	{of: "cmd/hatchel/revision", may: []string{"runtime/source", "runtime/source/git"}},
 	{of: "cmd/hatchel/review", may: []string{"cmd/hatchel/console", "cmd/hatchel/exit", "cmd/hatchel/github", "cmd/hatchel/revision", "cmd/hatchel/sarif", "hcl", "hcl/diag", "hcl/surface", "runtime/access", "runtime/source"}},
 	// it runs the program as an operator does
 	{of: "cmd/hatchel/e2e", tests: []string{"adapters/all", "cmd/hatchel/exit", "hcl", "runtime", "runtime/approval", "runtime/audit", "runtime/auth/issuertest", "runtime/mcp", "runtime/postgres/postgrestest", "runtime/source/git/gittest", "runtime/state", "runtime/trace/tracetest"}},
-	{of: "cmd/hatchel", may: []string{"cmd/hatchel/*", "hcl", "hcl/*", "adapters", "adapters/*", "runtime", "runtime/access", "runtime/approval", "runtime/files", "runtime/audit", "runtime/call", "runtime/hold", "runtime/logging", "runtime/mcp", "runtime/metrics", "runtime/result", "runtime/secret", "runtime/server", "runtime/source", "runtime/source/git", "runtime/state", "runtime/toolstest"}},
+	{of: "cmd/hatchel", may: []string{"cmd/hatchel/*", "hcl", "hcl/*", "adapters", "adapters/*", "runtime", "runtime/access", "runtime/approval", "runtime/files", "runtime/audit", "runtime/call", "runtime/hold", "runtime/logging", "runtime/mcp", "runtime/metrics", "runtime/result", "runtime/secret", "runtime/server", "runtime/source", "runtime/source/git", "runtime/state"}},
 	{of: "cmd/hatchel-bench", may: []string{"cmd/hatchel-bench/*"}},
 	{of: "cmd/hatchel-bench/soak", may: []string{"cmd/hatchel-bench/process"}},
-	{of: "examples", tests: []string{"adapters/all", "examples/orders/upstream/shop", "hcl", "hcl/testblock", "hcl/value", "runtime/auth/issuertest", "runtime/mcp", "runtime/postgres/postgrestest", "runtime/trace/tracetest"}},
+	{of: "examples", tests: []string{"adapters/all", "examples/orders/upstream/shop", "hcl", "cmd/hatchel/test/testblock", "hcl/value", "runtime/auth/issuertest", "runtime/mcp", "runtime/postgres/postgrestest", "runtime/trace/tracetest"}},
 	{of: "examples/orders/upstream", may: []string{"examples/orders/upstream/shop"}},
 }
 
 // owners lists the packages that may import a dependency, by the prefix of its import path. A
 // dependency that is not listed is forbidden outside of tests.
 var owners = map[string][]string{
-	"github.com/hashicorp/hcl/":               {"cmd/hatchel/editor", "cmd/hatchel/editor/*", "cmd/hatchel/lint", "hcl", "hcl/*", "cmd/hatchel-bench"},
+	"github.com/hashicorp/hcl/":               {"cmd/hatchel/editor", "cmd/hatchel/editor/*", "cmd/hatchel/lint", "cmd/hatchel/test/testblock", "hcl", "hcl/*", "cmd/hatchel-bench"},
 	"github.com/hashicorp/golang-lru/":        {"adapters/http", "adapters/sql", "runtime/result"},
-	"github.com/zclconf/go-cty/":              {"cmd/hatchel/lint", "hcl", "hcl/*"},
+	"github.com/zclconf/go-cty/":              {"cmd/hatchel/lint", "cmd/hatchel/test/testblock", "hcl", "hcl/*"},
 	"github.com/expr-lang/expr/":              {"hcl/eval/exprlang"},
 	"github.com/santhosh-tekuri/jsonschema/":  {"hcl/schema"},
 	"mvdan.cc/sh/":                            {"hcl/template/shelltext", "cmd/hatchel/importer/curl"},

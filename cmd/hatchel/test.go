@@ -9,14 +9,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"hatchel/adapters/all"
-	"hatchel/cmd/hatchel/tester"
+	"hatchel/cmd/hatchel/test"
 	"hatchel/hcl"
 	"hatchel/runtime/source"
-	"hatchel/runtime/toolstest"
 )
 
 func testCommand() *cobra.Command {
-	f := new(tester.Flags)
+	f := new(test.Flags)
 	cmd := folderArg(&cobra.Command{
 		Use:   "test [DIR]",
 		Short: "Run the tests of a configuration directory",
@@ -53,7 +52,7 @@ The command exits with 1 if a test fails, and with 2 if the tests cannot be run.
 	fs := cmd.Flags()
 	fs.StringVar(&f.Run, "run", "", "run the tests whose names match a `REGEX`")
 	fs.StringVar(&f.Tool, "tool", "", "run the tests of one `TOOL`, prompt or resource")
-	fs.StringVar(&f.Format, "format", "text", "`FORMAT` of the output: "+strings.Join(tester.Formats, ", "))
+	fs.StringVar(&f.Format, "format", "text", "`FORMAT` of the output: "+strings.Join(test.Formats, ", "))
 	fs.StringVar(&f.JUnit, "junit", "", "also write the report as JUnit XML to a `FILE`")
 	fs.IntVar(&f.Parallel, "parallel", goruntime.GOMAXPROCS(0), "run `N` tests at once")
 	fs.StringVar(&f.SeedText, "seed", "", "`SEED` of the order; random by default, and printed")
@@ -67,7 +66,7 @@ The command exits with 1 if a test fails, and with 2 if the tests cannot be run.
 	fs.Float64Var(&f.MinCover, "min-cover", 0, "fail if less than `PERCENT` of the branches are taken")
 	fs.BoolVar(&f.List, "list", false, "list the tests, and run none")
 	fs.StringVar(&f.Draft, "draft", "", "print a test of a `TOOL`")
-	completeWords(cmd, "format", tester.Formats...)
+	completeWords(cmd, "format", test.Formats...)
 	for _, name := range []string{"update", "list", "draft"} {
 		cmd.MarkFlagsMutuallyExclusive("min-cover", name)
 	}
@@ -75,7 +74,7 @@ The command exits with 1 if a test fails, and with 2 if the tests cannot be run.
 	return cmd
 }
 
-func runTests(cmd *cobra.Command, f *tester.Flags, dir string) error {
+func runTests(cmd *cobra.Command, f *test.Flags, dir string) error {
 	run, err := f.Check()
 	if err != nil {
 		return err
@@ -88,7 +87,7 @@ func runTests(cmd *cobra.Command, f *tester.Flags, dir string) error {
 }
 
 // readSuite loads a directory and its tests.
-func readSuite(cmd *cobra.Command, dir string, live *toolstest.Live) (*tester.Suite, *tester.Printer, error) {
+func readSuite(cmd *cobra.Command, dir string, live *test.Live) (*test.Suite, *test.Printer, error) {
 	folder, err := source.NewFolder(dir)
 	if err != nil {
 		return nil, nil, misusef("%s cannot be found: %s", dir, reason(err))
@@ -97,7 +96,7 @@ func readSuite(cmd *cobra.Command, dir string, live *toolstest.Live) (*tester.Su
 	if err != nil {
 		return nil, nil, misusef("%s cannot be read: %s", dir, reason(err))
 	}
-	suite := &tester.Suite{
+	suite := &test.Suite{
 		Dir: folder.Dir(), FS: files, Set: all.Set(), Version: release(), Load: hcl.Options{Parallel: runParallel},
 		Live: live,
 	}
@@ -105,6 +104,6 @@ func readSuite(cmd *cobra.Command, dir string, live *toolstest.Live) (*tester.Su
 		suite.Load.Getenv, suite.Load.ReadSecret = os.LookupEnv, folder.ReadSecret
 	}
 	suite.ReadCases()
-	printer := &tester.Printer{Out: cmd.OutOrStdout(), Prefix: filepath.ToSlash(dir), Sources: suite.Sources}
+	printer := &test.Printer{Out: cmd.OutOrStdout(), Prefix: filepath.ToSlash(dir), Sources: suite.Sources}
 	return suite, printer, nil
 }

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"strings"
 
+	"hatchel/cmd/hatchel/test/testblock"
 	"hatchel/hcl"
 	"hatchel/hcl/decode"
-	"hatchel/hcl/testblock"
 )
 
 // Language is what a configuration may consist of: the blocks of the language and of the adapters, as hatchel docs

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"sync"
 
+	"hatchel/cmd/hatchel/test/testblock"
 	"hatchel/hcl"
 	"hatchel/hcl/diag"
-	"hatchel/hcl/testblock"
 )
 
 // Project is what one load knows of a configuration directory. It is immutable and safe for concurrent use.

@@ -6,11 +6,11 @@ import (
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
+	"hatchel/cmd/hatchel/test/testblock"
 	"hatchel/hcl"
 	"hatchel/hcl/decode"
 	"hatchel/hcl/eval"
 	"hatchel/hcl/syntax"
-	"hatchel/hcl/testblock"
 )
 
 // mark is the name that stands at the cursor while a block is decoded again.

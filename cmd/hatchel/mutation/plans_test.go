@@ -8,13 +8,13 @@ import (
 	"math/rand/v2"
 	"strings"
 
+	"hatchel/cmd/hatchel/test"
 	"hatchel/hcl"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 	"hatchel/runtime"
 	"hatchel/runtime/call"
 	"hatchel/runtime/mcp"
-	"hatchel/runtime/toolstest"
 )
 
 // callsOfFixture is how many calls of a fixture are planned.
@@ -83,7 +83,7 @@ func (g *generator) word() string { return g.words[g.IntN(len(g.words))] }
 
 // arguments returns arguments of a call: the smallest ones with some members replaced.
 func (g *generator) arguments(t *schema.Type) map[string]any {
-	out := toolstest.Arguments(t, func([]string) string { return "" })
+	out := test.Arguments(t, func([]string) string { return "" })
 	if out == nil {
 		out = map[string]any{}
 	}
@@ -107,7 +107,7 @@ func (g *generator) value(t *schema.Type, depth int) any {
 	switch t.Kind {
 	case schema.String:
 		if t.Pattern != nil || t.Format != "" || g.IntN(3) == 0 {
-			if v := toolstest.Arguments(schema.ObjectOf(&schema.Member{Name: "x", Type: t}), nil)["x"]; v != nil {
+			if v := test.Arguments(schema.ObjectOf(&schema.Member{Name: "x", Type: t}), nil)["x"]; v != nil {
 				return v
 			}
 		}
@@ -144,7 +144,7 @@ func (g *generator) value(t *schema.Type, depth int) any {
 // plan returns what each call would send, or why it is refused.
 func plan(dir string, config *hcl.Config, calls []plannedCall) ([]string, error) {
 	ctx := context.Background()
-	mocks := toolstest.New(toolstest.Setup{Kinds: config.Kinds, Dir: dir})
+	mocks := test.NewMocks(test.Setup{Kinds: config.Kinds, Dir: dir})
 	g, diags := runtime.Compile(ctx, config, runtime.Build{Set: set, Dir: dir, Inspect: true, Mocks: mocks})
 	if g == nil {
 		return nil, errors.New(diags[0].Summary + ": " + diags[0].Detail)

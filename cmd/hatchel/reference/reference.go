@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strings"
 
+	"hatchel/cmd/hatchel/test/testblock"
 	"hatchel/hcl"
 	"hatchel/hcl/decode"
 	"hatchel/hcl/diag"
-	"hatchel/hcl/testblock"
 )
 
 // Reference documents every block of the language and of the adapters. It is immutable.
