@@ -20,7 +20,7 @@ func TestACallerWhoMayDecideNothingReadsNoList(t *testing.T) {
 		groups []string
 		reads  bool
 	}{{nil, false}, {[]string{"approvers"}, true}} {
-		admin, err := h.ApprovalAdmin(t.Context(), &mcp.Caller{Subject: "eve", Identity: &mcp.Identity{Subject: "eve", Key: "eve", Groups: c.groups}})
+		admin, err := h.Operator().ApprovalAdmin(t.Context(), &mcp.Caller{Subject: "eve", Identity: &mcp.Identity{Subject: "eve", Key: "eve", Groups: c.groups}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -27,7 +27,7 @@ func TestAKeyIsFreeWhileItsCallWaitsForApproval(t *testing.T) {
 	gone, leave := context.WithCancel(t.Context())
 	said := startCallWithContext(gone, t, h, "ann", "t", `{"idempotency_key":"k"}`)
 	a := approver.waitForPending(1)[0]
-	k := idempotency.New(h.build.State.keys, digest.Of("idempotency", "t", "ann", "k").String(), "", time.Hour)
+	k := idempotency.New(h.build.State.Keys, digest.Of("idempotency", "t", "ann", "k").String(), "", time.Hour)
 	if d, err := k.Find(t.Context()); d != nil || err != nil {
 		t.Errorf("something was begun: %v %v", d, err)
 	}

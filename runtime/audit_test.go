@@ -14,6 +14,7 @@ import (
 	"hatchel/adapters"
 	"hatchel/runtime/audit"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/operator"
 )
 
 // newAuditedHost returns a Host with an audit log, and the path of that.
@@ -112,7 +113,7 @@ prompt "p" {
 	if e := new(mcp.Error); !errors.As(err, &e) || e.Code != mcp.CodeInternalError || !strings.Contains(e.Message, "withheld") {
 		t.Errorf("got %v", err)
 	}
-	if r := h.Readiness(t.Context()); r.Audit == nil || r.Audit.OK || r.Audit.Error == "" || !h.AuditUnavailable(t.Context()) {
+	if r := h.Readiness(t.Context()); r.Audit == nil || r.Audit.OK || r.Audit.Error == "" || !h.Operator().AuditUnavailable(t.Context()) {
 		t.Errorf("%+v", r.Audit)
 	}
 	if n := count(); n != 0 {
@@ -121,7 +122,7 @@ prompt "p" {
 	if err := os.Rename(path+".away", path); err != nil {
 		t.Fatal(err)
 	}
-	if r := h.Readiness(t.Context()); r.Audit == nil || !r.Audit.OK || h.AuditUnavailable(t.Context()) {
+	if r := h.Readiness(t.Context()); r.Audit == nil || !r.Audit.OK || h.Operator().AuditUnavailable(t.Context()) {
 		t.Errorf("%+v", r.Audit)
 	}
 	if got := callTool(t, h, "t", `{}`); strings.Contains(got, "isError") || count() != 1 {
@@ -235,7 +236,7 @@ resource "r" {
 	h.GetPrompt(t.Context(), &mcp.CallRequest{Name: "p", Arguments: []byte(`{"topic":"x"}`), Caller: &mcp.Caller{}})
 	h.ReadResource(t.Context(), &mcp.CallRequest{Name: "x://r", Caller: &mcp.Caller{}})
 	h.ReadResource(t.Context(), &mcp.CallRequest{Name: "x://gone", Caller: &mcp.Caller{}})
-	h.RecordRefusal(t.Context(), Refusal{Status: 401, Reason: "The key is not known.", Path: "/mcp", Caller: &mcp.Caller{Remote: "10.9.9.9:1"}})
+	h.Operator().RecordRefusal(t.Context(), operator.Refusal{Status: 401, Reason: "The key is not known.", Path: "/mcp", Caller: &mcp.Caller{Remote: "10.9.9.9:1"}})
 	all := readRecords(t, path)
 	want := `intent tool fails
 call tool fails failed fake

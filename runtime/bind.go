@@ -15,11 +15,11 @@ import (
 // bindTools makes every program before it binds the first, because a tool may be a step of another.
 func (c *compiler) bindTools() {
 	for _, t := range c.g.Config.Tools {
-		p := call.NewProgram(c.g.env, t, limit.Of(c.g.Config, t))
-		c.g.programs[t.Name] = p
-		c.g.sorted = append(c.g.sorted, p)
+		p := call.NewProgram(c.g.Env, t, limit.Of(c.g.Config, t))
+		c.g.Programs[t.Name] = p
+		c.g.Sorted = append(c.g.Sorted, p)
 	}
-	for _, p := range c.g.sorted {
+	for _, p := range c.g.Sorted {
 		c.bind(&p.Operation)
 		for _, decl := range p.Decl.Before {
 			c.bindSteps(p.AddBefore(decl))
@@ -29,13 +29,13 @@ func (c *compiler) bindTools() {
 
 func (c *compiler) bindPromptsAndResources() {
 	for _, decl := range c.g.Config.Prompts {
-		p := call.NewPrompt(c.g.env, decl)
-		c.g.prompts = append(c.g.prompts, p)
+		p := call.NewPrompt(c.g.Env, decl)
+		c.g.Prompts = append(c.g.Prompts, p)
 		c.bind(&p.Operation)
 	}
 	for _, decl := range c.g.Config.Resources {
-		r := call.NewResource(c.g.env, decl)
-		c.g.resources = append(c.g.resources, r)
+		r := call.NewResource(c.g.Env, decl)
+		c.g.Resources = append(c.g.Resources, r)
 		c.bind(&r.Operation)
 	}
 }
@@ -48,15 +48,16 @@ func (c *compiler) bind(o *call.Operation) {
 		if decl == nil || len(decl.Steps) == 0 {
 			continue
 		}
-		completion := call.NewCompletion(c.g.env, decl)
+		completion := call.NewCompletion(c.g.Env, decl)
 		c.bindSteps(&completion.Operation)
-		c.g.completions[decl] = completion
+		c.g.Completions[decl] = completion
 	}
 }
 
 // bindSteps binds the steps of an operation, unless it is refused.
 func (c *compiler) bindSteps(o *call.Operation) {
-	c.g.operations = append(c.g.operations, o)
+	c.g.Operations = append(c.g.Operations, o)
+	c.g.Probes.Operations = c.g.Operations
 	o.Missing = o.Decl.Missing
 	for _, step := range o.Decl.Steps {
 		if o.Missing = cmp.Or(o.Missing, c.missing[step.Backend.Connection]); o.Missing != "" {
@@ -85,13 +86,13 @@ func (c *compiler) bindSteps(o *call.Operation) {
 // bindBackend returns the action of one backend.
 func (c *compiler) bindBackend(b *hcl.Backend, log *slog.Logger) (adapters.Action, error) {
 	if decl, ok := b.Config.(*hcl.ToolCall); ok {
-		target, ok := c.g.programs[decl.Name]
+		target, ok := c.g.Programs[decl.Name]
 		if !ok {
 			return nil, fmt.Errorf("the tool %q does not exist", decl.Name)
 		}
 		return call.ToolAction(target, decl.Inputs), nil
 	}
-	if action := call.BuiltinAction(b, c.g.env.Scrubber); action != nil {
+	if action := call.BuiltinAction(b, c.g.Env.Scrubber); action != nil {
 		return action, nil
 	}
 	adapter, ok := c.build.Set.Adapter(b.Kind)
@@ -115,7 +116,7 @@ func (c *compiler) bindBackend(b *hcl.Backend, log *slog.Logger) (adapters.Actio
 // state that it needs can be kept. It runs last, when everything is bound, because it opens the
 // state store.
 func (c *compiler) checkRequirements() {
-	for _, o := range c.g.operations {
+	for _, o := range c.g.Operations {
 		markApprovalWaits(o)
 		o.Writer.KeepEnd = o.WritesLog()
 		o.RequiredCapabilities = gatherNested(o, func(op *hcl.Operation) []string { return op.Requires })
@@ -124,14 +125,14 @@ func (c *compiler) checkRequirements() {
 	if c.diags.HasErrors() {
 		return // a store that is opened stays open, and this configuration is not served
 	}
-	if !c.build.State.configure(c.g.Config.State) {
+	if !c.build.State.Configure(c.g.Config.State) {
 		c.reportMovedState()
 		return
 	}
-	if c.g.env.Uploads != nil {
-		c.build.State.startUploadCleanup(c.ctx)
+	if c.g.Env.Uploads != nil {
+		c.build.State.StartUploadCleanup(c.ctx)
 	}
-	for _, o := range c.g.operations {
+	for _, o := range c.g.Operations {
 		if reason, at, err := c.openState(o); err != nil {
 			c.report("State cannot be kept", reason+", which requires a state store, and "+err.Error()+".", at)
 			return // every other operation would fail alike
@@ -141,7 +142,7 @@ func (c *compiler) checkRequirements() {
 	if enabled < 0 {
 		return
 	}
-	if err := c.build.State.startDelivery(c.ctx); err != nil {
+	if err := c.build.State.StartDelivery(c.ctx); err != nil {
 		const text = "Failed deliveries to a webhook are retried, which requires a state store, and "
 		c.report("State cannot be kept", text+err.Error()+".", c.g.Config.Webhooks[enabled].Range)
 	}
@@ -183,9 +184,9 @@ func markApprovalWaits(o *call.Operation) bool {
 // openState opens the state store if calls of the operation need it. With an error, reason says
 // what for.
 func (c *compiler) openState(o *call.Operation) (reason string, at hcl.Range, err error) {
-	watch := func() error { return c.build.State.watch(c.ctx) }
+	watch := func() error { return c.build.State.Watch(c.ctx) }
 	open := func() error {
-		_, err := c.build.State.open(c.ctx)
+		_, err := c.build.State.Open(c.ctx)
 		return err
 	}
 	require := func(needed bool, open func() error, why string, where hcl.Range) {
@@ -193,7 +194,7 @@ func (c *compiler) openState(o *call.Operation) (reason string, at hcl.Range, er
 			reason, at, err = why, where, open()
 		}
 	}
-	if p := c.g.programs[o.Decl.Name]; o.Kind == "tool" {
+	if p := c.g.Programs[o.Decl.Name]; o.Kind == "tool" {
 		t := p.Tool()
 		if t.Task != nil {
 			isAfter := func(s *hcl.Step) bool { return s.Name == t.Task.After && s.Name != "" }

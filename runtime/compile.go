@@ -18,7 +18,10 @@ import (
 	"hatchel/runtime/limit"
 	"hatchel/runtime/metrics"
 	"hatchel/runtime/policy"
+	"hatchel/runtime/probe"
 	"hatchel/runtime/result"
+	"hatchel/runtime/served"
+	"hatchel/runtime/store"
 	"hatchel/runtime/trace"
 )
 
@@ -40,7 +43,7 @@ type Build struct {
 	AuditLogs   *AuditLogs        // nil records nothing, whatever is declared
 	Metrics     *metrics.Exporter // nil measures nothing, whatever is declared
 	Console     *Console          // nil serves no console, whatever is declared
-	State       *State            // nil keeps state for as long as what is made with it
+	State       *store.State      // nil keeps state for as long as what is made with it
 	Observer    *call.Observer    // of calls; nil outside of tests
 	Mocks       adapters.Mocks    // answers in tests of tools; nil for the real thing
 
@@ -58,7 +61,7 @@ type processCaches struct {
 	refusals  event.Refusals
 
 	spansDropped atomic.Uint64
-	logged       *logonce.Changes // problems that were logged
+	logged       logonce.Changes // problems that were logged
 }
 
 func (b Build) withDefaults(ctx context.Context) *Build {
@@ -68,13 +71,12 @@ func (b Build) withDefaults(ctx context.Context) *Build {
 		b.Now = time.Now
 	}
 	if b.State == nil {
-		b.State = newMemoryState(ctx)
+		b.State = store.NewMemory(ctx)
 	}
 	if b.caches == nil {
 		b.caches = &processCaches{
-			limiter: limit.New(b.State.openStore), results: result.NewCache(), waiters: call.NewWaiters(),
-			events: event.NewRing(b.State.process.Name()),
-			logged: new(logonce.Changes),
+			limiter: limit.New(b.State.OpenStore), results: result.NewCache(), waiters: call.NewWaiters(),
+			events: event.NewRing(b.State.Process.Name()),
 		}
 	}
 	return &b
@@ -99,14 +101,14 @@ func (c *compiler) compile(cfg *hcl.Config, build Build) (*Generation, hcl.Diagn
 	c.build, c.connections = build.withDefaults(c.ctx), map[*hcl.Connection]*connection{}
 	c.missing = map[*hcl.Connection]string{}
 	c.g = &Generation{
-		Config:      cfg,
-		build:       c.build,
-		programs:    make(map[string]*call.Program, len(cfg.Tools)),
-		completions: map[*hcl.Completion]*call.Completion{},
-		drained:     make(chan struct{}),
-		ended:       make(chan struct{}),
-		probing:     probing{begun: make(chan struct{}), problems: map[string]problem{}},
+		Served: &served.Served{
+			Config: cfg, Commit: c.build.Commit, Home: cmp.Or(c.build.Home, c.build.Dir),
+			Programs:    make(map[string]*call.Program, len(cfg.Tools)),
+			Completions: map[*hcl.Completion]*call.Completion{},
+		},
+		build: c.build, drained: make(chan struct{}), ended: make(chan struct{}),
 	}
+	c.g.Views.Unlisted = c.build.Mocks != nil // in a test of tools
 	c.makeEnvironment()
 	if ownsState {
 		c.g.cleanups.add(c.build.State.Close)
@@ -129,7 +131,7 @@ func (c *compiler) compile(cfg *hcl.Config, build Build) (*Generation, hcl.Diagn
 		c.g.close()
 		return nil, c.diags.Sort().Limit()
 	}
-	c.makeViews()
+	c.g.Views.Make(c.g.Served)
 	return c.g, c.diags.Sort().Limit()
 }
 
@@ -155,32 +157,32 @@ func (c *compiler) makeEnvironment() {
 	env := &call.Environment{
 		Dir: b.Dir, Now: b.Now, Log: b.Log, Revision: cfg.ID, Scrubber: result.NewScrubber(cfg.Secrets),
 		Generation: g, State: b.State, Limiter: b.caches.limiter,
-		Results: b.caches.results, Waiters: b.caches.waiters, Tasks: b.State.tasks, Keys: b.State.keys,
-		Process: b.State.process, Files: b.State.files, Observer: b.Observer,
+		Results: b.caches.results, Waiters: b.caches.waiters, Tasks: b.State.Tasks, Keys: b.State.Keys,
+		Process: b.State.Process, Files: b.State.Files, Observer: b.Observer,
 	}
 	if cfg.AcceptsUploads() {
-		rules := uploadRules(&cfg.Files)
+		rules := served.UploadRules(&cfg.Files)
 		env.Uploads = &rules
 	}
 	background := context.WithoutCancel(c.ctx)
 	env.Running, g.cancel = context.WithCancelCause(background)
 	env.Pinned, g.cancelPinned = context.WithCancelCause(background)
-	g.env = env
-}
-
-// uploadRules returns what may be uploaded.
-func uploadRules(f *hcl.Files) files.Rules {
-	return files.Rules{MaxSize: int64(f.MaxSize), Types: f.Types, TTL: f.TTL, BaseURL: f.BaseURL}
+	g.Env = env
+	g.Probes = probe.New(probe.Options{
+		Running: env.Running, Scrubber: env.Scrubber, Log: b.Log, Logged: &b.caches.logged,
+		Shaper:  func(tool string) *result.Shaper { return g.Programs[tool].Shaper },
+		Learned: g.Views.MarkStale, Changed: b.publishConnection,
+	})
 }
 
 // removeStagedFiles removes the staged files of dead processes. Where that fails staging fails,
 // too, and says so.
 func (c *compiler) removeStagedFiles() {
-	if c.g.env.Uploads == nil {
+	if c.g.Env.Uploads == nil {
 		return
 	}
 	if err := files.RemoveStale(); err != nil {
-		c.g.env.LogFailure(c.ctx, slog.LevelWarn, "stale staged files not removed", err)
+		c.g.Env.LogFailure(c.ctx, slog.LevelWarn, "stale staged files not removed", err)
 	}
 }
 
@@ -193,11 +195,11 @@ func (c *compiler) openAuthentication() {
 			c.report("Invalid certificates", "The certificates cannot be used: "+err.Error()+".", cfg.TLS.Range)
 			return
 		}
-		c.g.certificates = opened
+		c.g.Certificates = opened
 	}
-	c.g.authenticator = auth.New(c.ctx, cfg.Auth, auth.Options{
-		Issuers: c.build.Issuers, Certificates: c.g.certificates, Log: c.build.Log, Now: c.build.Now,
-		Names: namesOf(cfg), Defer: c.g.cleanups.add,
+	c.g.Authenticator = auth.New(c.ctx, cfg.Auth, auth.Options{
+		Issuers: c.build.Issuers, Certificates: c.g.Certificates, Log: c.build.Log, Now: c.build.Now,
+		Names: served.NamesOf(cfg), Defer: c.g.cleanups.add,
 	})
 }
 
@@ -222,8 +224,8 @@ func (c *compiler) openConnections() {
 		c.connections[conn] = opened
 		if h, ok := opened.handle.(adapters.Health); ok || opened.guard.State() != "" {
 			pool, _ := opened.handle.(adapters.Pooled)
-			probe := connectionProbe{conn, conn.Kind + "." + conn.Name, h, pool, opened.guard, &opened.health}
-			c.g.health = append(c.g.health, probe)
+			c.g.Probes.Connections = append(c.g.Probes.Connections, probe.Connection{Decl: conn,
+				Name: conn.Kind + "." + conn.Name, Conn: h, Pool: pool, Guard: opened.guard, Seen: &opened.health})
 		}
 	}
 }
@@ -241,20 +243,28 @@ func (c *compiler) refusal(err error) *adapters.MissingError {
 // gatherRules gives every operation the rules about it, and every tool the approvals that it needs.
 func (c *compiler) gatherRules() {
 	policies := policy.New(c.g.Config)
-	for _, p := range c.g.sorted {
+	for _, p := range c.g.Sorted {
 		applies := func(policy *hcl.Policy) bool { return policy.AppliesToTool(p.Decl.Name) }
 		p.Rules = policies.Rules(p.Kind, p.Decl, policy.ToolRoot(p.Tool()), applies)
 		p.AddApprovals(c.g.Config.Policies)
 	}
-	for _, p := range c.g.prompts {
+	for _, p := range c.g.Prompts {
 		applies := func(policy *hcl.Policy) bool { return policy.AppliesToPrompt(p.Decl.Name) }
 		p.Rules = policies.Rules(p.Kind, p.Decl, policy.OperationRoot(p.Kind, p.Decl, p.Prompt.Title), applies)
 	}
-	for _, r := range c.g.resources {
+	for _, r := range c.g.Resources {
 		applies := func(policy *hcl.Policy) bool { return policy.AppliesToResource(r.Decl.Name) }
 		r.Rules = policies.Rules(r.Kind, r.Decl, policy.OperationRoot(r.Kind, r.Decl, r.Resource.Title), applies)
 	}
 }
+
+const (
+	// maxStartWait is how long the first load waits for probes, so that the list of tools need not
+	// change right after it.
+	maxStartWait = 250 * time.Millisecond
+	// maxReloadWait is how long a reload waits for probes of what it adds and changes.
+	maxReloadWait = 5 * time.Second
+)
 
 // probeChanges has the backends probed that are not served yet. A reload is held by statements that
 // are refused.
@@ -262,23 +272,12 @@ func (c *compiler) probeChanges() {
 	if c.last == nil || c.diags.HasErrors() {
 		return
 	}
-	c.g.startProbing(c.last)
 	if c.last.Config.ID == "" {
-		waitUntil(c.g.probing.begun, maxStartWait, nil)
+		c.g.Probes.Start(c.last.Probes, maxStartWait)
 		return
 	}
-	waitUntil(c.g.probing.begun, maxReloadWait, nil)
-	refused := c.g.newRefusals(c.last)
+	c.g.Probes.Start(c.last.Probes, maxReloadWait)
+	refused := c.g.Probes.NewRefusals(c.last.Probes)
 	c.held = len(refused) > 0
 	c.diags = append(c.diags, refused...)
-}
-
-// makeViews makes what each toolset shows, with its lists.
-func (c *compiler) makeViews() {
-	c.g.fullView, c.g.emptyView = newView(c.g, nil), newView(c.g, new(hcl.Toolset))
-	c.g.emptyView.info = nil
-	c.g.views = map[string]*view{"": c.g.fullView}
-	for _, t := range c.g.Config.Toolsets {
-		c.g.views[t.Name] = newView(c.g, t)
-	}
 }

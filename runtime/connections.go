@@ -12,6 +12,7 @@ import (
 	"hatchel/hcl"
 	"hatchel/runtime/digest"
 	"hatchel/runtime/state"
+	"hatchel/runtime/store"
 )
 
 // shared are open things that generations share: by a key, each is opened for the first generation
@@ -115,7 +116,7 @@ type Connections struct{ shared[*connection] }
 type connection struct {
 	handle   any
 	guard    *adapters.ConnectionGuard
-	health   atomic.Int32 // see connectionProbe
+	health   atomic.Int32 // see probe.Connection
 	cleanups cleanups
 }
 
@@ -141,14 +142,14 @@ func openConnection(ctx context.Context, conn *hcl.Connection, b *Build) (*conne
 
 // requestTurns implements adapters.Turns with the state store.
 type requestTurns struct {
-	state *State
+	state *store.State
 	key   string
 	rate  state.Rate
 }
 
 // newRequestTurns returns what counts the requests over a connection. A tenth of the rate may be used at once, and
 // the rest is spaced so that no period has more requests than the rate says.
-func newRequestTurns(s *State, conn *hcl.Connection) *requestTurns {
+func newRequestTurns(s *store.State, conn *hcl.Connection) *requestTurns {
 	limit := conn.Limits.Rate
 	burst := max(limit.Calls/10, 1)
 	return &requestTurns{
@@ -162,7 +163,7 @@ func newRequestTurns(s *State, conn *hcl.Connection) *requestTurns {
 
 // Reserve implements adapters.Turns.
 func (t *requestTurns) Reserve(ctx context.Context, maxWait time.Duration) (time.Duration, bool, error) {
-	store, err := t.state.openStore(ctx)
+	store, err := t.state.OpenStore(ctx)
 	if err != nil {
 		return 0, false, err
 	}
@@ -171,7 +172,7 @@ func (t *requestTurns) Reserve(ctx context.Context, maxWait time.Duration) (time
 
 // Postpone implements adapters.Turns.
 func (t *requestTurns) Postpone(ctx context.Context, pause time.Duration) error {
-	store, err := t.state.openStore(ctx)
+	store, err := t.state.OpenStore(ctx)
 	if err != nil {
 		return err
 	}

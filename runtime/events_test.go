@@ -15,12 +15,13 @@ import (
 	"hatchel/hcl/eventkind"
 	"hatchel/runtime/event"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/operator"
 )
 
 // recordedEvents returns the data of all events that a caller sees, one a line.
 func recordedEvents(t testing.TB, h *Host, c *mcp.Caller, operator bool, q event.Query) (kinds, data string) {
 	t.Helper()
-	l, err := h.Listen(t.Context(), c, operator, q)
+	l, err := h.Operator().Listen(t.Context(), c, operator, q)
 	if err != nil {
 		return "error", err.Error()
 	}
@@ -63,7 +64,7 @@ func checkMembers(t testing.TB, e *event.Event) {
 
 func recordAll(t testing.TB, h *Host) {
 	t.Helper()
-	t.Cleanup(h.HoldEvents())
+	t.Cleanup(h.Operator().HoldEvents())
 }
 
 func TestWhoSeesWhichEvents(t *testing.T) {
@@ -113,10 +114,10 @@ func TestWhoSeesWhichEvents(t *testing.T) {
 
 func TestWithoutAnEventsBlockNothingIsPublished(t *testing.T) {
 	h := newHost(t, tool("a", `text = "a"`))
-	if h.HasEvents() || h.Current().env.Events.Wants(eventkind.ToolCall) {
+	if h.Operator().HasEvents() || h.Current().Env.Events.Wants(eventkind.ToolCall) {
 		t.Error("somebody wants events")
 	}
-	if _, err := h.Listen(t.Context(), callerOf("eva"), true, event.Query{}); !errors.Is(err, ErrNoEvents) {
+	if _, err := h.Operator().Listen(t.Context(), callerOf("eva"), true, event.Query{}); !errors.Is(err, operator.ErrNoEvents) {
 		t.Error(err)
 	}
 }
@@ -128,7 +129,7 @@ func TestAReloadDropsAListenerWhoMayNoLongerListen(t *testing.T) {
 		"there is no block":            "",
 	} {
 		h := newHost(t, "events { allow = \"'ops' in caller.groups\" }\n"+src)
-		l, err := h.Listen(t.Context(), callerOf("eva", "ops"), false, event.Query{Follow: true})
+		l, err := h.Operator().Listen(t.Context(), callerOf("eva", "ops"), false, event.Query{Follow: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -177,7 +178,7 @@ func TestSensitiveInputsAndSecretsAreInNoEvent(t *testing.T) {
 		}
 		h.GetPrompt(ctx, &mcp.CallRequest{Name: "p", Arguments: []byte(arguments), Caller: caller})
 	}
-	h.RecordRefusal(ctx, Refusal{Status: http.StatusUnauthorized, Reason: "The key " + token + " is not known."})
+	h.Operator().RecordRefusal(ctx, operator.Refusal{Status: http.StatusUnauthorized, Reason: "The key " + token + " is not known."})
 	kinds, data := recordedEvents(t, h, callerOf("eva"), true, event.Query{})
 	for _, hidden := range []string{pin, "s3cr3t", "NDkyOS1waW4tNzczM"} {
 		if i := strings.Index(data, hidden); i >= 0 {
@@ -198,7 +199,7 @@ func TestArgumentsAndResultsAreInEventsOnlyAsTheBlockSays(t *testing.T) {
 		"events { results = \"redacted\" }": {true, true},
 	} {
 		h := newHost(t, block+"\n"+tool("t", say))
-		release := h.HoldEvents()
+		release := h.Operator().HoldEvents()
 		callAs(t, h, "ann", "t", `{"n":"seven"}`)
 		_, data := recordedEvents(t, h, callerOf("eva"), true, event.Query{})
 		got := [2]bool{strings.Contains(data, `"input":{"n":"seven"}`), strings.Contains(data, `"output":"it is seven"`)}
@@ -305,10 +306,10 @@ func TestTasksReloadsAndConnectionsArePublished(t *testing.T) {
 	load(t, h, "events {}\nconnection \"db\" \"x\" {}\n"+tool("u", `fake "x" { do = "count" }`))
 	h.Load(t.Context(), fileSystem("tool {"))
 	w.ping = func() error { return errors.New("no answer") }
-	h.Current().Health(t.Context())
+	h.Current().Probes.Health(t.Context())
 	w.ping = func() error { return nil }
-	h.Current().Health(t.Context())
-	h.Current().Health(t.Context())
+	h.Current().Probes.Health(t.Context())
+	h.Current().Probes.Health(t.Context())
 	kinds, data := recordedEvents(t, h, callerOf("eva"), true, event.Query{
 		Kinds: eventkind.Of(eventkind.TaskFinished, eventkind.Reload, eventkind.Connection)})
 	if want := "task.finished reload reload connection connection"; kinds != want ||

@@ -1,54 +1,31 @@
 package runtime
 
 import (
-	"cmp"
 	"context"
 	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"hatchel/hcl"
 	"hatchel/runtime/approval"
-	"hatchel/runtime/auth"
 	"hatchel/runtime/call"
 	"hatchel/runtime/endpoint"
 	"hatchel/runtime/mcp"
-	"hatchel/runtime/metrics"
+	"hatchel/runtime/served"
 )
 
 // Generation is one configuration that is ready to be called. Compile makes it; a Generation that
 // no Host has must be closed.
 type Generation struct {
-	Config *hcl.Config
+	*served.Served
 
-	build         *Build
-	env           *call.Environment
-	programs      map[string]*call.Program
-	sorted        []*call.Program   // by name
-	operations    []*call.Operation // of tools, prompts, resources and completions
-	health        []connectionProbe
-	authenticator *auth.Authenticator // nil without authentication
-	certificates  *auth.Certificates  // nil without TLS
-	audit         auditLog            // nil when requests are not recorded
-	metrics       *metrics.Metrics    // nil when nothing is measured
-	scrapes       *endpoint.Listener  // nil when metrics have no listener of their own
-	console       *hcl.Console        // nil for no console
-	pages         *endpoint.Listener  // nil when the console has no listener of its own
-
-	prompts     []*call.Prompt   // by name
-	resources   []*call.Resource // by name
-	completions map[*hcl.Completion]*call.Completion
-	views       map[string]*view // by toolset
-	fullView    *view            // all that is listed; its name is empty
-	emptyView   *view            // of an unknown toolset
-	listsStale  atomic.Bool      // a database has told more of its rows since the lists of tools were encoded
-	publishing  sync.Mutex       // held while lists are encoded
+	build    *Build
+	scrapes  *endpoint.Listener // nil when metrics have no listener of their own
+	pages    *endpoint.Listener // nil when the console has no listener of its own
+	cleanups cleanups
 
 	cancel       context.CancelCauseFunc // ends env.Running
 	cancelPinned context.CancelCauseFunc // ends env.Pinned
-	probing      probing
-	cleanups     cleanups
 
 	// uses counts running calls; by onePinned, tasks and calls that wait for people, which no grace
 	// period ends; and has retiredBit once no more are admitted.
@@ -59,111 +36,36 @@ type Generation struct {
 	ended     chan struct{} // closed when nothing uses the retired generation
 }
 
-// List returns a list with all that is listed there.
-func (g *Generation) List(of mcp.Listing) *mcp.List { return g.fullView.lists[of].Load() }
-
-// ListFor returns a list as a caller sees it.
-func (g *Generation) ListFor(ctx context.Context, caller *mcp.Caller, of mcp.Listing) *mcp.List {
-	return g.fullView.listFor(ctx, caller, of)
-}
-
-// Info returns how the server introduces itself.
-func (g *Generation) Info() *mcp.Info { return g.fullView.info }
-
-// Count returns how many entries a list of a toolset has, of which a caller may see fewer; 0 for an
-// unknown toolset.
-func (g *Generation) Count(toolset string, of mcp.Listing) int {
-	return g.view(toolset).lists[of].Load().Len()
-}
-
-// view returns what a toolset shows; nothing for an unknown toolset.
-func (g *Generation) view(toolset string) *view { return cmp.Or(g.views[toolset], g.emptyView) }
-
-// Program returns a tool by its name, also one that is not listed.
-func (g *Generation) Program(name string) (*call.Program, bool) {
-	p, ok := g.programs[name]
-	return p, ok
-}
-
-// Names returns the names of all tools, sorted, also of those that are not listed.
-func (g *Generation) Names() []string {
-	names := make([]string, len(g.sorted))
-	for i, p := range g.sorted {
-		names[i] = p.Decl.Name
-	}
-	return names
-}
-
-// Explain says how the rules decide about a call of a tool, of a prompt, or of the resource at a
-// URI. The error is one of the protocol.
-func (g *Generation) Explain(ctx context.Context, kind string, req *mcp.CallRequest) (call.Explanation, error) {
-	switch kind {
-	case "tool":
-		if p, ok := g.programs[req.Name]; ok {
-			return p.Explain(ctx, req), nil
-		}
-		return call.Explanation{}, mcp.Unknown("tool", req.Name)
-	case "prompt":
-		if p := g.fullView.prompts[req.Name]; p != nil {
-			return p.Explain(ctx, req)
-		}
-		return call.Explanation{}, mcp.Unknown("prompt", req.Name)
-	}
-	r, variables := g.fullView.resource(req.Name)
-	if r == nil {
-		return call.Explanation{}, mcp.Unknown("resource", req.Name)
-	}
-	return r.Explain(ctx, req, variables), nil
-}
-
-// ListRules returns the rules about all tools, then prompts and resources, each by name.
-func (g *Generation) ListRules() []call.OperationRules {
-	denyByDefault := g.Config.Server.DenyByDefault
-	all := make([]call.OperationRules, 0, len(g.sorted)+len(g.prompts)+len(g.resources))
-	for _, p := range g.sorted {
-		all = append(all, p.ListRules(denyByDefault))
-	}
-	for _, p := range g.prompts {
-		all = append(all, p.ListRules(denyByDefault))
-	}
-	for _, r := range g.resources {
-		all = append(all, r.ListRules(denyByDefault))
-	}
-	return all
-}
-
 // Serving implements call.Generation.
 func (g *Generation) Serving(tool string, caller *mcp.Caller) (p *call.Program, known bool) {
 	if g.build.current == nil {
-		return g.programs[tool], true
+		return g.Programs[tool], true
 	}
 	serving := g.build.current()
-	return serving.programs[tool], caller == nil || serving.stillKnown(caller)
+	return serving.Programs[tool], caller == nil || serving.StillKnown(caller)
 }
 
 // voidApprovals voids the approvals that are pending for tools of the generation before, and no
 // longer valid.
 func (g *Generation) voidApprovals(before *Generation) {
 	filters := map[string]approval.VoidFilter{}
-	for name, p := range before.programs {
-		if filter, changed := p.VoidFilter(g.programs[name]); changed {
+	for name, p := range before.Programs {
+		if filter, changed := p.VoidFilter(g.Programs[name]); changed {
 			filters[name] = filter
 		}
 	}
-	if len(filters) == 0 || g.build.State.current() == nil {
+	if len(filters) == 0 || g.build.State.Current() == nil {
 		return
 	}
-	ctx := g.env.Running
+	ctx := g.Env.Running
 	voided, err := g.build.State.Approvals().VoidAll(ctx, filters)
 	if err != nil && ctx.Err() == nil {
-		g.env.LogVoidFailure(ctx, err)
+		g.Env.LogVoidFailure(ctx, err)
 	}
 	if voided > 0 {
-		g.log().LogAttrs(ctx, slog.LevelInfo, "outdated approvals voided", slog.Int("approvals", voided))
+		g.Env.Log.LogAttrs(ctx, slog.LevelInfo, "outdated approvals voided", slog.Int("approvals", voided))
 	}
 }
-
-func (g *Generation) log() *slog.Logger { return g.build.Log }
 
 const (
 	// onePinned is one pinned call or task in Generation.uses.
@@ -224,7 +126,7 @@ func (g *Generation) retire(grace time.Duration, stopNow <-chan struct{}) {
 		}
 		g.cancel(cause)
 		if !waitUntil(g.drained, forceStopAfter, nil) {
-			g.log().Warn("cancelled calls did not end, closing their backends", "calls", g.uses.Load()%onePinned)
+			g.Env.Log.Warn("cancelled calls did not end, closing their backends", "calls", g.uses.Load()%onePinned)
 		}
 	}
 	g.awaitPinned(stopNow)
@@ -240,7 +142,7 @@ func (g *Generation) awaitPinned(stopNow <-chan struct{}) {
 	}
 	g.cancelPinned(call.ErrStopped)
 	if !waitUntil(g.ended, forceStopAfter, nil) {
-		g.log().Warn("cancelled tasks or waiting calls did not end, closing their backends")
+		g.Env.Log.Warn("cancelled tasks or waiting calls did not end, closing their backends")
 	}
 }
 
@@ -254,9 +156,9 @@ func (g *Generation) Close() {
 func (g *Generation) close() {
 	g.cancel(nil)
 	g.cancelPinned(nil)
-	g.probing.running.Wait()
+	g.Probes.Wait()
 	if err := g.cleanups.run(); err != nil {
-		g.log().Warn("configuration not closed cleanly", "error", err)
+		g.Env.Log.Warn("configuration not closed cleanly", "error", err)
 	}
 }
 

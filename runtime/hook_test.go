@@ -29,7 +29,7 @@ on "tool_call" {
 }
 on "reload" { notify = ["ops"] }
 `)
-	if without.Current().env.Events != nil || with.Current().env.Events == nil {
+	if without.Current().Env.Events != nil || with.Current().Env.Events == nil {
 		t.Error("events are published without hooks, or are not with them")
 	}
 	if none, some := leastAllocs(plain), leastAllocs(hooked); some > none {

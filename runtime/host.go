@@ -22,10 +22,12 @@ import (
 	"hatchel/runtime/audit"
 	"hatchel/runtime/call"
 	"hatchel/runtime/hold"
-	"hatchel/runtime/logging"
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/metrics"
+	"hatchel/runtime/operator"
+	"hatchel/runtime/served"
 	"hatchel/runtime/subscribe"
+	"hatchel/runtime/upload"
 )
 
 // HostOptions are what a Host loads configurations with.
@@ -45,8 +47,7 @@ type Host struct {
 	notifier      atomic.Pointer[Notifier]
 	history       atomic.Pointer[metrics.History] // nil without a console
 	subscriptions *subscribe.Registry
-	refusals      *logging.Limited
-	decided       decidedApprovals
+	operator      *operator.Operator
 	tls           *tls.Config // of connections, while the current configuration has certificates
 
 	loading  sync.Mutex // one load at a time; calls never wait for it
@@ -58,8 +59,8 @@ type Host struct {
 	services *service.List // in the order in which each may use those before it
 
 	mu     sync.Mutex
-	status Status           // guarded by mu
-	served []servedRevision // the latest, in order; guarded by mu
+	status Status            // guarded by mu
+	served []served.Revision // the latest, in order; guarded by mu
 }
 
 // NewHost returns a Host that has no tools until something is loaded.
@@ -72,11 +73,10 @@ func NewHost(ctx context.Context, o HostOptions) *Host {
 		options: o, build: o.Build.withDefaults(ctx), closing: make(chan struct{}), services: service.NewList(ctx),
 	}
 	h.tls = h.newTLSConfig()
-	h.refusals = &logging.Limited{Log: h.build.Log, Text: "request refused"}
-	h.build.State.tasks.SetAudience(h)
-	h.build.State.process.SetLog(h.build.Log)
-	h.build.State.setDecisionRecorder(h.recordDecisions)
-	h.build.State.setApprovalObserver(h)
+	h.build.State.Tasks.SetAudience(h)
+	h.build.State.Process.SetLog(h.build.Log)
+	h.operator = operator.New(h, h.build.State, h.build.caches.events, h.build.Log)
+	h.build.State.Observe(h.operator)
 	empty, _ := Compile(ctx, &hcl.Config{}, *h.build)
 	h.current.Store(empty)
 	h.build.current = h.Current
@@ -93,10 +93,10 @@ func NewHost(ctx context.Context, o HostOptions) *Host {
 	h.services.Start(
 		service.Ending("events", h.build.caches.events.Close),
 		service.Ending("history of calls", func() { h.keepHistory(nil) }),
-		service.Ending("log of refusals", h.refusals.Flush),
+		service.Ending("log of refusals", h.operator.Flush),
 		service.Ending("configurations", h.retireAll),
 		service.Ending("subscriptions", h.subscriptions.Close),
-		service.Ending("tasks", func() { h.build.State.tasks.Close(call.ErrStopped) }),
+		service.Ending("tasks", func() { h.build.State.Tasks.Close(call.ErrStopped) }),
 	)
 	return h
 }
@@ -142,7 +142,7 @@ func (h *Host) LoadRevision(ctx context.Context, from Revision) Report {
 	before := h.latest
 	h.latest = latestLoad{cfg.ID, cfg.Sources}
 	if h.loaded && last.build.Dir == build.Dir && before.id == cfg.ID &&
-		onlyTestsDiffer(last.Config, cfg, before.sources) {
+		served.OnlyTestsDiffer(last.Config, cfg, before.sources) {
 		return h.recordLoad(last, last, Report{Diagnostics: diags, Sources: cfg.Sources, OK: true, Commit: from.Commit,
 			OldSecrets: cfg.OldSecrets}, began)
 	}
@@ -182,31 +182,39 @@ func (h *Host) Refuse(report Report) Report {
 // commit makes next the current generation. It cannot fail.
 func (h *Host) commit(last, next *Generation, report Report, began time.Time) Report {
 	isFirst := last.Config.ID == ""
-	next.publish()
+	next.Views.Publish()
 	next.applyAuditLimits()
-	h.build.State.serveWebhooks(next)
+	h.build.State.ServeWebhooks(next.Config, h.build.Version, h.build.Log)
 	h.current.Store(next)
 	h.serveMetrics(next)
 	h.serveConsole(next)
 	h.keepHistory(next)
 	h.build.caches.waiters.NotifyReload()
-	h.build.State.recordDecisions("") // that were stored while no audit log was open
+	h.build.State.RecordDecisions("") // that were stored while no audit log was open
 	report = h.recordLoad(last, next, report, began)
 	h.build.caches.events.Changed()
 	if isFirst {
 		h.publishServer("started")
 	}
-	h.notify(func(n Notifier) { n.Retain(next.authenticator.StillValid) })
+	h.notify(func(n Notifier) { n.Retain(next.Authenticator.StillValid) })
 	h.viewsChanged(last, next)
 	h.resourcesChanged(last, next)
-	next.probing.running.Go(func() { next.keepProbing(h.toolsChanged) })
+	next.Probes.Keep(func() bool {
+		if h.Current() != next {
+			return false
+		}
+		if toolsets := next.Views.Publish(); len(toolsets) > 0 {
+			h.toolsChanged(toolsets)
+		}
+		return true
+	})
 	h.retiring.Go(func() { next.voidApprovals(last) })
 	h.retiring.Go(func() { last.retire(h.options.Grace, h.closing) })
 	return report
 }
 
 // Drain waits until no task is running. It returns the cause of ctx when that ends before.
-func (h *Host) Drain(ctx context.Context) error { return h.build.State.tasks.Drain(ctx) }
+func (h *Host) Drain(ctx context.Context) error { return h.build.State.Tasks.Drain(ctx) }
 
 // StopWaiting ends all calls that wait for an approval, now and from now on, because the server
 // shuts down. An approval that is given later is valid for the same call made again.
@@ -236,11 +244,49 @@ func (h *Host) AwaitRetired() {
 	h.loading.Lock()
 	defer h.loading.Unlock()
 	h.retiring.Wait()
-	h.current.Load().probing.running.Wait()
+	h.current.Load().Probes.Wait()
 }
 
 // Current returns the generation that is served.
 func (h *Host) Current() *Generation { return h.current.Load() }
+
+// Operator returns what operators see and do.
+func (h *Host) Operator() *operator.Operator { return h.operator }
+
+// Configuration implements operator.Server.
+func (h *Host) Configuration() *served.Served { return h.Current().Served }
+
+// Admit implements operator.Server.
+func (h *Host) Admit(ctx context.Context, c *mcp.Caller) (*served.Served, func(), error) {
+	g, err := h.admit(ctx, c)
+	if err != nil {
+		return nil, nil, err
+	}
+	return g.Served, g.leave, nil
+}
+
+// Pin implements operator.Server.
+func (h *Host) Pin() (*served.Served, func()) {
+	g := h.pin()
+	if g == nil {
+		return nil, nil
+	}
+	return g.Served, g.leave
+}
+
+// Files returns the files of a caller. Signed says that the request has a signed URL in place of
+// credentials.
+func (h *Host) Files(c *mcp.Caller, signed bool) (*upload.Files, error) {
+	g := h.pin()
+	if g == nil {
+		return nil, mcp.ErrClosing
+	}
+	f, err := upload.New(g.Served, g.leave, c, signed)
+	if err != nil {
+		g.leave()
+	}
+	return f, err
+}
 
 // pin enters the current generation. It tries again when that was replaced in the meantime and
 // admits no calls; nil means that the Host is closed.
@@ -312,23 +358,17 @@ func (h *Host) toolsChanged(toolsets []string) {
 
 // viewsChanged notifies of the lists that differ between two generations.
 func (h *Host) viewsChanged(last, next *Generation) {
-	changes := func(toolset string) mcp.Changes { return changedLists(last.view(toolset), next.view(toolset)) }
-	for _, g := range []*Generation{last, next} {
-		for toolset := range g.views {
-			if changes(toolset) != (mcp.Changes{}) {
-				h.listsChanged(changes)
-				return
-			}
-		}
+	if changes, differ := last.Views.Compare(&next.Views); differ {
+		h.listsChanged(changes)
 	}
 }
 
 // recordHeld records that a reload waits for its lock.
 func recordHeld(served *Generation, held *hold.Held, commit string) {
-	if served.audit != nil {
+	if served.Audit != nil {
 		r := audit.NewRecord(audit.EventHeld, audit.Common{Revision: held.Revision})
 		r.Commit, r.Previous, r.Differences = commit, served.Config.ID, held.Lines()
 		r.Message, r.SHA256 = "hold = "+held.Class, held.Lock
-		served.record(served.env.Running, r)
+		served.Record(served.Env.Running, r)
 	}
 }

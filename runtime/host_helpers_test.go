@@ -18,6 +18,7 @@ import (
 	"hatchel/hcl/schema"
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/state"
+	"hatchel/runtime/store"
 )
 
 // fakeBackend is the backend `fake` and the connections `db`, whose behaviour a test defines. Its journal says what was opened and closed.
@@ -243,7 +244,7 @@ func inDir(dir string) func(*HostOptions) { return func(o *HostOptions) { o.Buil
 
 // withStore keeps the state of a Host in a store.
 func withStore(t testing.TB, open func(context.Context) (state.Store, error)) func(*HostOptions) {
-	s := NewState(t.Context(), open)
+	s := store.New(t.Context(), open)
 	t.Cleanup(func() { s.Close() })
 	return func(o *HostOptions) { o.Build.State = s }
 }

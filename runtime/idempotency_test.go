@@ -14,6 +14,7 @@ import (
 	"hatchel/runtime/idempotency"
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/state"
+	"hatchel/runtime/store"
 )
 
 const keyed = "idempotency { ttl = \"1h\" }\n"
@@ -161,14 +162,14 @@ func TestWhatADeadProcessHasBegunIsNotDoneAgain(t *testing.T) {
 		count := w.addCounter()
 		s := withStore(t, func(ctx context.Context) (state.Store, error) { return state.Open(ctx, path) })
 		h := newHost(t, tool("t", keyed+`fake { do = "count" }`), w.use, s)
-		other := NewState(t.Context(), func(ctx context.Context) (state.Store, error) { return state.Open(ctx, path) })
+		other := store.New(t.Context(), func(ctx context.Context) (state.Store, error) { return state.Open(ctx, path) })
 		defer other.Close()
 		key, arguments := digest.Of("idempotency", "t", "", "k").String(), digest.Of("arguments", "{}").String()
-		dead := idempotency.New(other.keys, key, arguments, time.Hour)
+		dead := idempotency.New(other.Keys, key, arguments, time.Hour)
 		if before, err := dead.Acquire(t.Context(), "", time.Minute); before != nil || err != nil {
 			t.Fatal(before, err)
 		}
-		other.process.Close() // its heartbeat ends
+		other.Process.Close() // its heartbeat ends
 		for range 2 {
 			if got := callAs(t, h, "", "t", `{"idempotency_key":"k"}`); !strings.Contains(got, "outcome is unknown") || !strings.Contains(got, "isError") || count() != 0 {
 				t.Error(got)

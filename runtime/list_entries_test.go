@@ -96,7 +96,7 @@ tool "tree" {
   returns = list(type.node)
   result  = "[input.t]"
 }`)
-	entry := toolEntry(h.Current().sorted[0])
+	entry, _ := h.Current().ToolEntry("tree")
 	wrong := []any{map[string]any{"name": "a", "children": []any{map[string]any{"name": 1}}}}
 	for _, era := range []struct {
 		revision mcp.Revision

@@ -15,6 +15,7 @@ import (
 	"hatchel/adapters"
 	"hatchel/runtime/logging"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/operator"
 )
 
 const loggedTools = `
@@ -123,7 +124,7 @@ func TestRefusedRequestsOfOneAddressHaveOneLineASecond(t *testing.T) {
 				var log bytes.Buffer
 				h := newHost(t, loggedTools, logTo(&log, slog.LevelInfo))
 				for range 50 {
-					h.RecordRefusal(t.Context(), Refusal{
+					h.Operator().RecordRefusal(t.Context(), operator.Refusal{
 						Status: http.StatusUnauthorized, Reason: "Unknown key", Path: "/mcp",
 						Caller: &mcp.Caller{Remote: "192.0.2.7:4000"},
 					})

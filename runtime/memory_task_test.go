@@ -78,7 +78,7 @@ func TestATaskTakesTheMemoryOfItsArguments(t *testing.T) {
 				return task
 			}
 			awaitIdle := func() { // a task has its status before it gives its memory back
-				if err := h.Tasks().Drain(t.Context()); err != nil {
+				if err := h.Operator().State.Tasks.Drain(t.Context()); err != nil {
 					t.Fatal(err)
 				}
 			}

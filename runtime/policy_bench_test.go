@@ -107,10 +107,10 @@ func TestWhatNoRuleIsAboutIsNotAskedAbout(t *testing.T) {
 	}
 	toolset "other" { tools = ["look"] }`)
 	g := h.Current()
-	if g.programs["look"].Rules != nil || g.programs["pay"].Rules == nil {
+	if g.Programs["look"].Rules != nil || g.Programs["pay"].Rules == nil {
 		t.Error("rules are kept for the tool that they are not about")
 	}
-	if g.views["other"].filters[mcp.Tools] != nil || g.fullView.filters[mcp.Prompts] != nil || g.fullView.filters[mcp.Tools] == nil {
+	if g.Views.Of("other").IsFiltered(mcp.Tools) || g.Views.Full.IsFiltered(mcp.Prompts) || !g.Views.Full.IsFiltered(mcp.Tools) {
 		t.Error("lists are guarded that nothing hides anything of")
 	}
 }

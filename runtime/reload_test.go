@@ -117,7 +117,7 @@ func TestClosedHostAdmitsNoCall(t *testing.T) {
 	if j := w.takeJournal(); !slices.Equal(j, []string{"bind one", "undo one"}) {
 		t.Errorf("journal %q", j)
 	}
-	if diags := h.Load(t.Context(), fileSystem(tool("t", `text = "2"`))); diags != nil || len(h.Current().sorted) != 1 || h.Current().enter() {
+	if diags := h.Load(t.Context(), fileSystem(tool("t", `text = "2"`))); diags != nil || len(h.Current().Sorted) != 1 || h.Current().enter() {
 		t.Error("a closed host loaded something")
 	}
 }
@@ -356,7 +356,7 @@ func TestRefusedStatementIsReportedUntilItIsAccepted(t *testing.T) {
 		mu.Lock()
 		accepted = true
 		mu.Unlock()
-		time.Sleep(probeBackoff.Max)
+		time.Sleep(30 * time.Second) // the longest pause between two probes
 		if r := h.Readiness(t.Context()); len(r.Refused) != 0 {
 			t.Errorf("reported although it is accepted: %s", printDiagnostics(r.Refused))
 		}

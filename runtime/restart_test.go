@@ -13,6 +13,7 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/runtime/state"
+	"hatchel/runtime/store"
 	"hatchel/runtime/task"
 )
 
@@ -52,17 +53,17 @@ func TestWhatADeadProcessWorkedOnWasInterrupted(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.WithoutCancel(t.Context())
-		store, err := state.Open(ctx, path)
+		opened, err := state.Open(ctx, path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer store.Close()
-		dead := NewState(t.Context(), func(context.Context) (state.Store, error) { return store, nil })
+		defer opened.Close()
+		dead := store.New(t.Context(), func(context.Context) (state.Store, error) { return opened, nil })
 		left := &task.Task{Tool: "t", TTL: time.Hour.Milliseconds(), Step: "pay"}
-		if _, err := dead.tasks.Create(ctx, left, slog.New(slog.DiscardHandler)); err != nil {
+		if _, err := dead.Tasks.Create(ctx, left, slog.New(slog.DiscardHandler)); err != nil {
 			t.Fatal(err)
 		}
-		dead.process.Close() // its heartbeat ends
+		dead.Process.Close() // its heartbeat ends
 		w := newFakeBackend()
 		count := w.addCounter()
 		h := newHost(t, tool("t", task1h+"step \"pay\" {\n  fake { do = \"count\" }\n}\ntext = \"done\""), w.use, storedIn(t, path))

@@ -1,10 +1,7 @@
 package runtime
 
 import (
-	"bytes"
 	"context"
-	"log/slog"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -12,27 +9,19 @@ import (
 	"hatchel/hcl"
 	"hatchel/hcl/surface"
 	"hatchel/runtime/access"
-	"hatchel/runtime/call"
 	"hatchel/runtime/hold"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/probe"
+	"hatchel/runtime/served"
+	"hatchel/runtime/store"
 	"hatchel/runtime/webhook"
 )
-
-// Change is how a configuration differs from another. Tools are called by their names, everything
-// else as "prompt review", "policy finance" or "connection http shop".
-type Change struct {
-	Previous  string   `json:"previous,omitempty"` // the revision of the other; empty for none
-	Added     []string `json:"added"`
-	Removed   []string `json:"removed"`
-	Changed   []string `json:"changed"`
-	Unchanged int      `json:"unchanged"`
-}
 
 // Report is what one load came to.
 type Report struct {
 	Revision string `json:"revision"`         // of what is served after it
 	Commit   string `json:"commit,omitempty"` // that was to be served, of a repository
-	Change
+	served.Change
 	Duration    float64         `json:"duration_ms"`
 	Diagnostics hcl.Diagnostics `json:"diagnostics"`
 	OK          bool            `json:"-"`
@@ -61,19 +50,19 @@ func (r *Report) Result() string {
 // Load is one of the last loads.
 type Load struct {
 	At          time.Time
-	Result      string // as Report.Result returns it
-	Revision    string // of the configuration that was loaded or is held; empty for a load that failed
-	Change      Change // of what is served
-	Errors      int    // diagnostics
-	Differences int    // to the lock, that wait
+	Result      string        // as Report.Result returns it
+	Revision    string        // of the configuration that was loaded or is held; empty for a load that failed
+	Change      served.Change // of what is served
+	Errors      int           // diagnostics
+	Differences int           // to the lock, that wait
 }
 
 // Status is what a Host knows of its loads.
 type Status struct {
-	Last   Report    // of the last load that was tried
-	Loaded time.Time // when what is served was loaded; zero before the first
-	Change *Change   // of the last load that changed something after the first; nil for none
-	Loads  []Load    // the last ones, the newest first; must not be changed
+	Last   Report         // of the last load that was tried
+	Loaded time.Time      // when what is served was loaded; zero before the first
+	Change *served.Change // of the last load that changed something after the first; nil for none
+	Loads  []Load         // the last ones, the newest first; must not be changed
 }
 
 // isStale reports whether something that is served is older than what the directory and its secrets say.
@@ -81,22 +70,22 @@ func (s *Status) isStale() bool { return !s.Last.OK || s.Last.OldSecrets }
 
 // Readiness is what a probe of a deployment reads.
 type Readiness struct {
-	Ready       bool               `json:"ready"` // a configuration is served, whether or not a later one failed
-	Revision    string             `json:"revision,omitempty"`
-	Commit      string             `json:"commit,omitempty"` // that is served, of a repository
-	Tools       int                `json:"tools"`            // that are listed, as all that is counted here
-	Prompts     int                `json:"prompts"`
-	Resources   int                `json:"resources"` // and templates
-	Loaded      *time.Time         `json:"loaded,omitempty"`
-	Stale       bool               `json:"stale"` // the last load has failed, or uses the last values of secrets
-	LastChange  *Change            `json:"last_change,omitempty"`
-	Diagnostics hcl.Diagnostics    `json:"diagnostics"`    // of the last load
-	Hold        *hold.Held         `json:"hold,omitempty"` // why the last load waits for its lock; nil if not
-	Refused     hcl.Diagnostics    `json:"refused"`        // statements by their database, and operations by the start
-	Connections []ConnectionHealth `json:"connections"`
-	State       *Health            `json:"state,omitempty"` // nil when it is in a file, or nothing had to be remembered
-	Audit       *Health            `json:"audit,omitempty"` // nil when calls are not written down
-	Webhooks    []webhook.Health   `json:"webhooks,omitempty"`
+	Ready       bool                     `json:"ready"` // a configuration is served, whether or not a later one failed
+	Revision    string                   `json:"revision,omitempty"`
+	Commit      string                   `json:"commit,omitempty"` // that is served, of a repository
+	Tools       int                      `json:"tools"`            // that are listed, as all that is counted here
+	Prompts     int                      `json:"prompts"`
+	Resources   int                      `json:"resources"` // and templates
+	Loaded      *time.Time               `json:"loaded,omitempty"`
+	Stale       bool                     `json:"stale"` // the last load has failed, or uses the last values of secrets
+	LastChange  *served.Change           `json:"last_change,omitempty"`
+	Diagnostics hcl.Diagnostics          `json:"diagnostics"`    // of the last load
+	Hold        *hold.Held               `json:"hold,omitempty"` // why the last load waits for its lock; nil if not
+	Refused     hcl.Diagnostics          `json:"refused"`        // statements by their database, operations by the start
+	Connections []probe.ConnectionHealth `json:"connections"`
+	State       *store.Health            `json:"state,omitempty"` // nil when it is in a file, or was not needed
+	Audit       *store.Health            `json:"audit,omitempty"` // nil when calls are not written down
+	Webhooks    []webhook.Health         `json:"webhooks,omitempty"`
 }
 
 // Status returns what the Host knows of its loads.
@@ -114,11 +103,11 @@ func (h *Host) Readiness(ctx context.Context) Readiness {
 	}
 	defer g.leave()
 	r := h.describeServed(g)
-	var asked sync.WaitGroup // all at once: each takes up to pingTimeout to find out that nothing answers
-	asked.Go(func() { r.Connections = g.Health(ctx) })
-	asked.Go(func() { r.State = h.build.State.health(ctx) })
-	asked.Go(func() { r.Audit = g.auditHealth(ctx) })
-	asked.Go(func() { r.Webhooks = h.build.State.webhookHealth(ctx, g.Config) })
+	var asked sync.WaitGroup // all at once: each takes up to store.PingTimeout to find out that nothing answers
+	asked.Go(func() { r.Connections = g.Probes.Health(ctx) })
+	asked.Go(func() { r.State = h.build.State.Health(ctx) })
+	asked.Go(func() { r.Audit = g.AuditHealth(ctx) })
+	asked.Go(func() { r.Webhooks = h.build.State.WebhookHealth(ctx, g.Config) })
 	asked.Wait()
 	return r
 }
@@ -147,7 +136,7 @@ func (h *Host) describeServed(g *Generation) Readiness {
 		LastChange:  s.Change,
 		Diagnostics: s.Last.Diagnostics,
 		Hold:        s.Last.Hold,
-		Refused:     append(g.refusedStatements(), g.RefusedOperations()...).Sort(),
+		Refused:     append(g.Probes.Refused(), g.RefusedOperations()...).Sort(),
 	}
 	if r.Ready {
 		r.Loaded = &s.Loaded
@@ -155,36 +144,10 @@ func (h *Host) describeServed(g *Generation) Readiness {
 	return r
 }
 
-// MaySeeHealth reports whether the health block allows a caller to see the health of the server. Nobody
-// may without the block, or while its rule cannot be evaluated.
-func (h *Host) MaySeeHealth(ctx context.Context, c *mcp.Caller) bool {
-	g := h.pin()
-	if g == nil {
-		return false
-	}
-	defer g.leave()
-	block := g.Config.Server.Health
-	if block == nil {
-		return false
-	}
-	return g.allows(ctx, block.Allow, c, "health.allow failed, caller may not see the health")
-}
-
-// allows reports whether a rule over the caller is true. Text is logged when it cannot be evaluated, which is false.
-func (g *Generation) allows(ctx context.Context, rule *hcl.Condition, c *mcp.Caller, text string) bool {
-	frame := hcl.NewFrame(ctx, g.build.Dir, g.build.Now)
-	frame.Caller = call.CallerRoot(c)
-	may, err := rule.Eval(frame, nil)
-	if err != nil {
-		g.env.LogFailure(ctx, slog.LevelError, text, err, "subject", c.Subject)
-	}
-	return may && err == nil
-}
-
 // recordLoad completes and records what a load came to. A load that has failed serves what was served before: its
 // next generation is the last one.
 func (h *Host) recordLoad(last, next *Generation, r Report, began time.Time) Report {
-	r.Revision, r.Change, r.OK = next.Config.ID, last.revision().compare(next.revision()), r.OK || next != last
+	r.Revision, r.Change, r.OK = next.Config.ID, last.Revision().Compare(next.Revision()), r.OK || next != last
 	r.Diagnostics, r.Duration = append(hcl.Diagnostics{}, r.Diagnostics...), millisecondsSince(began)
 	replaced := r.OK && r.Previous != "" && r.Previous != r.Revision
 	if replaced {
@@ -214,7 +177,7 @@ func (h *Host) setReport(r Report) {
 	if r.Previous != "" {
 		h.status.Change = &r.Change
 	}
-	h.served = append(h.served, h.current.Load().revision())
+	h.served = append(h.served, h.current.Load().Revision())
 	h.served = h.served[max(0, len(h.served)-maxServed):]
 }
 
@@ -242,94 +205,17 @@ func (h *Host) keepLoad(r *Report) {
 // maxServed is how many of the latest revisions a Host can report the differences to.
 const maxServed = 64
 
-// servedRevision is what a generation served.
-type servedRevision struct {
-	id    string
-	parts []servedPart
-}
-
-// onlyTestsDiffer reports whether a configuration differs from the served one, whose files have changed since sources
-// were read, in nothing that is served: in tests or comments.
-func onlyTestsDiffer(served, loaded *hcl.Config, sources map[string][]byte) bool {
-	return served.ID == loaded.ID && !maps.EqualFunc(sources, loaded.Sources, bytes.Equal) &&
-		slices.Equal(configDigests(served), configDigests(loaded))
-}
-
-func configDigests(c *hcl.Config) (digests []string) {
-	for _, t := range c.Tools {
-		digests = append(digests, t.Digest)
-	}
-	for _, p := range c.Prompts {
-		digests = append(digests, p.Digest)
-	}
-	for _, r := range c.Resources {
-		digests = append(digests, r.Digest)
-	}
-	for _, s := range c.Settings {
-		digests = append(digests, s.Digest)
-	}
-	return digests
-}
-
-func (g *Generation) revision() servedRevision { return servedRevision{g.Config.ID, g.parts()} }
-
 // ChangeSince returns how the served configuration differs from the one with a revision. It reports
 // whether this Host has served that revision lately.
-func (h *Host) ChangeSince(revision string) (Change, bool) {
+func (h *Host) ChangeSince(revision string) (served.Change, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, s := range h.served {
-		if s.id == revision {
-			return s.compare(h.served[len(h.served)-1]), true
+		if s.ID == revision {
+			return s.Compare(h.served[len(h.served)-1]), true
 		}
 	}
-	return Change{Added: []string{}, Removed: []string{}, Changed: []string{}}, false
-}
-
-// servedPart is one thing that a generation offers, as it is called in a report.
-type servedPart struct{ name, digest string }
-
-// parts are the tools, prompts and resources by name, and then all other blocks.
-func (g *Generation) parts() (all []servedPart) {
-	for _, p := range g.sorted {
-		all = append(all, servedPart{p.Decl.Name, p.Decl.Digest})
-	}
-	for _, p := range g.prompts {
-		all = append(all, servedPart{p.Label(), p.Decl.Digest})
-	}
-	for _, r := range g.resources {
-		all = append(all, servedPart{r.Label(), r.Decl.Digest})
-	}
-	for _, s := range g.Config.Settings {
-		all = append(all, servedPart{s.Name, s.Digest})
-	}
-	return all
-}
-
-// compare returns how the next revision differs.
-func (s servedRevision) compare(next servedRevision) Change {
-	c := Change{Previous: s.id, Added: []string{}, Removed: []string{}, Changed: []string{}}
-	before := map[string]string{}
-	for _, p := range s.parts {
-		before[p.name] = p.digest
-	}
-	for _, p := range next.parts {
-		switch digest, ok := before[p.name]; {
-		case !ok:
-			c.Added = append(c.Added, p.name)
-		case digest != p.digest:
-			c.Changed = append(c.Changed, p.name)
-		default:
-			c.Unchanged++
-		}
-		delete(before, p.name)
-	}
-	for _, p := range s.parts {
-		if _, gone := before[p.name]; gone {
-			c.Removed = append(c.Removed, p.name)
-		}
-	}
-	return c
+	return served.Change{Added: []string{}, Removed: []string{}, Changed: []string{}}, false
 }
 
 // Surface returns the surface of what is served.
@@ -339,10 +225,4 @@ func (h *Host) Surface() *surface.Surface {
 
 func millisecondsSince(began time.Time) float64 {
 	return float64(time.Since(began).Microseconds()) / 1000
-}
-
-// Health says whether the state store, or the audit log, is available.
-type Health struct {
-	OK    bool   `json:"ok"`
-	Error string `json:"error,omitempty"`
 }

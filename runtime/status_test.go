@@ -13,6 +13,7 @@ import (
 
 	"hatchel/hcl/schema"
 	"hatchel/runtime/state"
+	"hatchel/runtime/store"
 )
 
 const offered = `
@@ -123,10 +124,10 @@ func TestHealthOfWhatDoesNotAnswerIsAskedAtOnce(t *testing.T) {
 			return silentStore{store}, err
 		}))
 		callAs(t, h, "ann", "t", `{"idempotency_key":"k"}`)
-		w.ping = func() error { time.Sleep(pingTimeout); return context.DeadlineExceeded }
+		w.ping = func() error { time.Sleep(store.PingTimeout); return context.DeadlineExceeded }
 		began := time.Now()
 		r := h.Readiness(t.Context())
-		if took := time.Since(began); took != pingTimeout || r.State.OK || r.Connections[0].OK {
+		if took := time.Since(began); took != store.PingTimeout || r.State.OK || r.Connections[0].OK {
 			t.Errorf("after %v: %+v %+v", took, r.State, r.Connections)
 		}
 	})

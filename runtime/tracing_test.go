@@ -203,7 +203,7 @@ func TestAReloadAddsChangesAndRemovesTraces(t *testing.T) {
 func TestValidationSendsNoTraces(t *testing.T) {
 	inspect := func(o *HostOptions) { o.Build.Inspect = true }
 	h := newHost(t, otlp("http://127.0.0.1:1", "")+tool("t", `text = "x"`), inspect)
-	if h.Current().env.Tracing != nil {
+	if h.Current().Env.Tracing != nil {
 		t.Error("traces are sent")
 	}
 }

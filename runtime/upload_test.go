@@ -11,6 +11,7 @@ import (
 	"hatchel/hcl/value"
 	"hatchel/runtime/files"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/upload"
 )
 
 const takesFiles = `
@@ -81,11 +82,11 @@ func TestWhereNoToolTakesFilesThereAreNone(t *testing.T) {
   description = "Takes no files."
   fake { do = "x" }
 }`, w.use)
-	if _, err := h.Files(t.Context(), &mcp.Caller{}, false); err != ErrNoFiles {
+	if _, err := h.Files(&mcp.Caller{}, false); err != upload.ErrNoFiles {
 		t.Errorf("files: %v", err)
 	}
 	load(t, h, takesFiles)
-	files, err := h.Files(t.Context(), &mcp.Caller{}, false)
+	files, err := h.Files(&mcp.Caller{}, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,7 +44,7 @@ func TestEventsAllocateNothingPerCall(t *testing.T) {
 	want, unheard := fewestAllocations(without), fewestAllocations(with)
 	recordAll(t, h)
 	with()
-	if !h.Current().env.Events.Wants(eventkind.ToolStep) {
+	if !h.Current().Env.Events.Wants(eventkind.ToolStep) {
 		t.Fatal("nothing is recorded")
 	}
 	if heard := fewestAllocations(with); unheard > want || heard > want+raceAllocations {
@@ -72,7 +72,7 @@ func BenchmarkWatchedCall(b *testing.B) {
 		b.Run(w.name, func(b *testing.B) {
 			h, call := newCalledHost(b, w.block, []byte(w.meta))
 			if w.name == "heard" {
-				l, err := h.Listen(b.Context(), callerOf("eva"), true, event.Query{Follow: true})
+				l, err := h.Operator().Listen(b.Context(), callerOf("eva"), true, event.Query{Follow: true})
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -5,7 +5,6 @@ import (
 	"go/parser"
 	"go/token"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -13,15 +12,11 @@ import (
 // logMethods are those of slog that have a context and whose callers need none.
 var logMethods = map[string]bool{"Enabled": true, "Handle": true, "Log": true, "LogAttrs": true}
 
-// ownContexts are folders whose code may still make a context of its own.
-var ownContexts = []string{"runtime/mcp/"}
-
 func TestContextsComeFromTheCallerBelowTheCommands(t *testing.T) {
 	for _, name := range goFiles(t) {
 		isBelow := strings.HasPrefix(name, "runtime/") || strings.HasPrefix(name, "adapters/") ||
 			strings.HasPrefix(name, "hcl/") || strings.HasPrefix(name, "internal/")
-		mayMake := func(folder string) bool { return strings.HasPrefix(name, folder) }
-		if !isBelow || strings.HasSuffix(name, "_test.go") || slices.ContainsFunc(ownContexts, mayMake) {
+		if !isBelow || strings.HasSuffix(name, "_test.go") {
 			continue
 		}
 		files := token.NewFileSet()

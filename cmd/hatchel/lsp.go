@@ -10,7 +10,7 @@ import (
 	"hatchel/adapters/all"
 	"hatchel/cmd/hatchel/editor/lsp"
 	"hatchel/cmd/hatchel/exit"
-	"hatchel/runtime"
+	"hatchel/runtime/served"
 )
 
 func lspCommand() *cobra.Command {
@@ -35,7 +35,7 @@ reports nothing.`,
 			}
 			err = lsp.Serve(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout(), lsp.Options{
 				Kinds: all.Set().Kinds(), Version: release(), Getenv: os.LookupEnv, Vars: vars, Parallel: runParallel,
-				Entry: runtime.ToolEntry,
+				Entry: served.ToolEntry,
 				Log:   slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: slog.LevelWarn})),
 			})
 			switch {

@@ -33,7 +33,7 @@ func maySeeApprovals(c *Console, q *request) bool {
 	if q.isViewer {
 		return true
 	}
-	admin, err := c.Host.ApprovalAdmin(q.Context(), q.caller)
+	admin, err := c.Host.Operator().ApprovalAdmin(q.Context(), q.caller)
 	if err != nil {
 		return false
 	}
@@ -50,7 +50,7 @@ func mayDecide(c *Console, q *request) bool {
 func (c *Console) setSession(q *request, s *session) {
 	q.session, q.caller = s, newCaller(s.identity(), q.remote)
 	if q.block.Allow != nil {
-		q.isViewer = c.Host.AllowsConsole(q.Context(), q.caller)
+		q.isViewer = c.Host.Operator().AllowsConsole(q.Context(), q.caller)
 	} else {
 		q.isViewer = c.Host.Authenticator() == nil || q.isAdmin()
 	}

@@ -9,10 +9,11 @@ import (
 	"strconv"
 	"time"
 
-	"hatchel/runtime"
 	"hatchel/runtime/approval"
 	"hatchel/runtime/audit"
 	"hatchel/runtime/event"
+	"hatchel/runtime/operator"
+	"hatchel/runtime/served"
 )
 
 const approvalsPath = "/console/approvals"
@@ -20,17 +21,17 @@ const approvalsPath = "/console/approvals"
 // approvalReader reads the approvals that a person may see. It must be closed.
 type approvalReader struct {
 	store *approval.Store
-	admin *runtime.ApprovalAdmin // nil for a person who may decide nothing
-	all   bool                   // they see what they may not decide, too
+	admin *operator.ApprovalAdmin // nil for a person who may decide nothing
+	all   bool                    // they see what they may not decide, too
 }
 
 func (c *Console) openApprovals(ctx context.Context, q *request) (*approvalReader, error) {
-	store, err := c.Host.Approvals(ctx)
+	store, err := c.Host.Operator().Approvals(ctx)
 	if err != nil {
 		return nil, err
 	}
-	admin, err := c.Host.ApprovalAdmin(ctx, q.caller)
-	if err != nil && !(q.isViewer && errors.As(err, new(*runtime.ForbiddenError))) {
+	admin, err := c.Host.Operator().ApprovalAdmin(ctx, q.caller)
+	if err != nil && !(q.isViewer && errors.As(err, new(*operator.ForbiddenError))) {
 		return nil, err
 	}
 	return &approvalReader{store, admin, q.isViewer}, nil
@@ -47,7 +48,7 @@ func (r *approvalReader) sees(e *approval.Entry) bool { return r.all || r.admin.
 
 // find returns an approval, and why the person may not decide it; empty if they may.
 func (r *approvalReader) find(ctx context.Context, id string) (a *approval.Approval, refusal string, err error) {
-	refused := &runtime.ForbiddenError{Why: "A decision needs a signed-in approver, whom the block approvals names"}
+	refused := &operator.ForbiddenError{Why: "A decision needs a signed-in approver, whom the block approvals names"}
 	if r.admin != nil {
 		if a, err = r.admin.FindOther(ctx, id); !errors.As(err, &refused) || !r.all {
 			return a, "", err
@@ -250,7 +251,7 @@ func (c *Console) decide(q *request) (*answer, error) {
 	if err != nil {
 		return c.approvalPage(q, http.StatusUnprocessableEntity, "Nothing was decided: "+err.Error()+".")
 	}
-	return c.change(q, func(admin *runtime.ApprovalAdmin) error {
+	return c.change(q, func(admin *operator.ApprovalAdmin) error {
 		_, err := admin.Decide(q.Context(), q.PathValue("id"), decision == "approve", reason, digest)
 		return err
 	})
@@ -258,22 +259,22 @@ func (c *Console) decide(q *request) (*answer, error) {
 
 // lookAgain has the state before a call read again.
 func (c *Console) lookAgain(q *request) (*answer, error) {
-	return c.change(q, func(admin *runtime.ApprovalAdmin) error {
+	return c.change(q, func(admin *operator.ApprovalAdmin) error {
 		_, err := admin.LookAgain(q.Context(), q.PathValue("id"))
 		return err
 	})
 }
 
 // change does something with an approval, and shows the approval after that.
-func (c *Console) change(q *request, do func(*runtime.ApprovalAdmin) error) (*answer, error) {
-	admin, err := c.Host.ApprovalAdmin(q.Context(), q.caller)
+func (c *Console) change(q *request, do func(*operator.ApprovalAdmin) error) (*answer, error) {
+	admin, err := c.Host.Operator().ApprovalAdmin(q.Context(), q.caller)
 	if err != nil {
 		return nil, err
 	}
 	defer admin.Close()
 	err = do(admin)
 	var decided *approval.DecidedError
-	var unrecorded *runtime.UnrecordedError
+	var unrecorded *served.UnrecordedError
 	switch {
 	case err == nil:
 		return &answer{location: approvalPath(q.PathValue("id"))}, nil

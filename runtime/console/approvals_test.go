@@ -75,7 +75,7 @@ func (s *site) ask(tool, arguments string) (a *approval.Approval, answer <-chan 
 		said <- fmt.Sprintf("%s %v", out.Content, err)
 	}()
 	for deadline := time.Now().Add(maxWait); ; time.Sleep(time.Millisecond) {
-		book, err := s.host.Approvals(s.t.Context())
+		book, err := s.host.Operator().Approvals(s.t.Context())
 		if err != nil {
 			s.t.Fatal(err)
 		}
@@ -217,7 +217,7 @@ func TestWithoutAuthenticationThePageNamesTheCommandThatDecides(t *testing.T) {
 // reject rejects an approval, as the command does.
 func (s *site) reject(id string) {
 	s.t.Helper()
-	book, err := s.host.Approvals(s.t.Context())
+	book, err := s.host.Operator().Approvals(s.t.Context())
 	if err == nil {
 		_, err = book.Decide(s.t.Context(), id, false, approval.Decision{By: "os:ann", At: time.Now()})
 	}
@@ -242,7 +242,7 @@ func TestTheMenuCountsThePendingApprovalsThatAPersonSees(t *testing.T) {
 	}
 	s.reject(a.ID)
 	<-said
-	store, err := s.host.Approvals(t.Context())
+	store, err := s.host.Operator().Approvals(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

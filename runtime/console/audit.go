@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"hatchel/runtime"
 	"hatchel/runtime/audit"
+	"hatchel/runtime/store"
 )
 
 const auditPath = "/console/audit"
@@ -27,7 +27,7 @@ type auditData struct {
 	Cut      bool   // the page ends because reading took long
 	Command  string // that gives the same
 	Chain    string // what a check of the whole chain says; empty when none was wanted
-	Health   *runtime.Health
+	Health   *store.Health
 }
 
 const (

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"hatchel/runtime"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/operator"
 )
 
 const audited = "audit { file = \"audit.jsonl\" }\n"
@@ -122,7 +122,7 @@ prompt "remind" {
 	if called := textOf(got.find("called")); called != "tool ../x?y#z" || strings.Contains(got.body, "/console/tools/.") {
 		t.Errorf("an unknown tool: %q %s", called, got.body)
 	}
-	s.host.RecordRefusal(t.Context(), runtime.Refusal{Status: 403, Reason: "no", Path: "/x", Caller: s.callerOf("bob")})
+	s.host.Operator().RecordRefusal(t.Context(), operator.Refusal{Status: 403, Reason: "no", Path: "/x", Caller: s.callerOf("bob")})
 	first := textOf(vera.get("/console/audit").find("records"))
 	if !strings.Contains(first, "/x") || strings.Count(vera.get("/console/audit").body, "/console/calls/") != 2 {
 		t.Errorf("a refused request is shown as a call: %s", first)

@@ -11,11 +11,11 @@ import (
 	"time"
 
 	"hatchel/hcl/eventkind"
-	"hatchel/runtime"
 	"hatchel/runtime/audit"
 	"hatchel/runtime/digest"
 	"hatchel/runtime/event"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/operator"
 )
 
 const callsPath = "/console/calls"
@@ -107,11 +107,11 @@ var callKinds = eventkind.Of(eventkind.ToolCall, eventkind.ToolStep, eventkind.T
 // listen returns the events that a person may follow: all, or where they may not, those of their own calls; then it
 // sets query.Own. The error has its reason for people where no events can be followed.
 func (c *Console) listen(q *request, query *event.Query) (*event.Listener, error) {
-	operator := c.Host.Authenticator() == nil || q.isAdmin()
-	l, err := c.Host.ListenInConsole(q.Context(), q.caller, operator, *query)
-	if errors.As(err, new(*runtime.ForbiddenError)) && q.session.Identity != nil {
+	isOperator := c.Host.Authenticator() == nil || q.isAdmin()
+	l, err := c.Host.Operator().ListenInConsole(q.Context(), q.caller, isOperator, *query)
+	if errors.As(err, new(*operator.ForbiddenError)) && q.session.Identity != nil {
 		query.Own = true
-		l, err = c.Host.ListenInConsole(q.Context(), q.caller, operator, *query)
+		l, err = c.Host.Operator().ListenInConsole(q.Context(), q.caller, isOperator, *query)
 	}
 	switch {
 	case errors.Is(err, event.ErrTooMany), errors.Is(err, event.ErrTooManyOfCaller):
@@ -222,7 +222,7 @@ func (c *Console) checkViewer(q *request) error {
 		c.setSession(&now, q.session)
 	}
 	if now.block == nil || !isIdentifiedViewer(c, &now) {
-		return &runtime.ForbiddenError{Why: "This person may not look at the console any more"}
+		return &operator.ForbiddenError{Why: "This person may not look at the console any more"}
 	}
 	return nil
 }

@@ -118,7 +118,7 @@ func TestTheConsoleShowsCallsWithoutAnEventsBlock(t *testing.T) {
 	if got := textOf(page.find("calls")); !strings.Contains(got, "bob") || page.find("own") != nil {
 		t.Errorf("an admin sees %s", page.text())
 	}
-	if s.host.HasEvents() {
+	if s.host.Operator().HasEvents() {
 		t.Error("the console has others follow events")
 	}
 	if got := vera.follow(); got.StatusCode != http.StatusOK {

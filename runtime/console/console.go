@@ -32,6 +32,8 @@ import (
 	"hatchel/runtime"
 	"hatchel/runtime/approval"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/operator"
+	"hatchel/runtime/served"
 )
 
 // Options are what a Console is made of. All but Reload are required.
@@ -154,7 +156,7 @@ func (q *request) addressWith(name, value string) string {
 }
 
 // admit returns the configuration that is served, until the page is written.
-func (c *Console) admit(q *request) (*runtime.Generation, error) {
+func (c *Console) admit(q *request) (*served.Served, error) {
 	g, release, err := c.Host.Admit(q.Context(), q.caller)
 	if err == nil {
 		q.release = release
@@ -227,7 +229,7 @@ func (c *Console) handler(rt route) http.Handler {
 
 // explain returns the text that the page shows for an error.
 func (c *Console) explain(q *request, err error) *Error {
-	var refused *runtime.ForbiddenError
+	var refused *operator.ForbiddenError
 	var protocol *mcp.Error
 	switch {
 	case errors.As(err, &refused):
@@ -254,7 +256,7 @@ func (c *Console) answer(q *request, rt route) (*answer, error) {
 		c.setSession(q, s)
 	}
 	if q.isViewer {
-		c.Host.HoldEvents()() // who looks at the console finds the calls of the next minutes in it
+		c.Host.Operator().HoldEvents()() // who looks at the console finds the calls of the next minutes in it
 	}
 	post := q.Method == http.MethodPost
 	switch {

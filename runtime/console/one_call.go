@@ -7,9 +7,10 @@ import (
 	"net/url"
 	"time"
 
-	"hatchel/runtime"
 	"hatchel/runtime/audit"
 	"hatchel/runtime/event"
+	"hatchel/runtime/operator"
+	"hatchel/runtime/served"
 )
 
 // oneCallData is the data of the page of one call.
@@ -48,7 +49,7 @@ func (c *Console) oneCall(q *request) (*answer, error) {
 		return nil, err
 	}
 	found, _, err := c.readCalls(q, new(event.Query), data.CallID)
-	if err != nil && !errors.As(err, new(*Error)) && !errors.As(err, new(*runtime.ForbiddenError)) {
+	if err != nil && !errors.As(err, new(*Error)) && !errors.As(err, new(*operator.ForbiddenError)) {
 		return nil, err
 	}
 	if len(found) > 0 {
@@ -77,7 +78,7 @@ func (c *Console) oneCall(q *request) (*answer, error) {
 }
 
 // findRecords reads the records of the call in the audit log.
-func (d *oneCallData) findRecords(ctx context.Context, g *runtime.Generation) error {
+func (d *oneCallData) findRecords(ctx context.Context, g *served.Served) error {
 	log, _ := g.AuditSource()
 	if log == nil {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"net/url"
 	"time"
 
-	"hatchel/runtime"
 	"hatchel/runtime/files"
+	"hatchel/runtime/upload"
 )
 
 const (
@@ -93,7 +93,7 @@ func (c *Console) readParts(q *request) error {
 
 // upload keeps a file of a form, in place of one that was chosen before.
 func (c *Console) upload(q *request, part *multipart.Part) error {
-	store, err := c.Host.Files(q.Context(), q.caller, false)
+	store, err := c.Host.Files(q.caller, false)
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func (c *Console) upload(q *request, part *multipart.Part) error {
 	var badType *files.TypeError
 	switch {
 	case errors.As(err, &tooLarge), errors.As(err, &badType), errors.Is(err, files.ErrQuotaExceeded),
-		errors.Is(err, runtime.ErrNoFiles):
+		errors.Is(err, upload.ErrNoFiles):
 		return &Error{http.StatusUnprocessableEntity, "The file " + part.FileName() + " was not taken: " + err.Error()}
 	case err != nil:
 		return err

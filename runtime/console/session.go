@@ -41,7 +41,7 @@ func (c *Console) openSealer(ctx context.Context) (*mcp.Sealer, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.sealer == nil {
-		key, err := c.Host.ConsoleKey(ctx)
+		key, err := c.Host.Operator().State.ConsoleKey(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -101,7 +101,7 @@ func (c *Console) readCookie(r *http.Request) (*session, error) {
 	}
 	now := time.Now()
 	if now.After(s.Ends) || now.After(s.Seen.Add(idleTime)) || !c.Host.Authenticator().StillValid(s.identity()) ||
-		c.Host.ConsoleSessionEnded(r.Context(), s.ID) {
+		c.Host.Operator().State.ConsoleSessionEnded(r.Context(), s.ID) {
 		return nil, nil
 	}
 	return s, nil

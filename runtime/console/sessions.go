@@ -72,7 +72,7 @@ func (c *Console) endSession(q *request) (*answer, error) {
 	if !c.Server.EndSession(q.Context(), info.Name) {
 		return nil, errNoSession
 	}
-	c.Host.RecordSessionEnd(q.Context(), info, q.caller)
+	c.Host.Operator().RecordSessionEnd(q.Context(), info, q.caller)
 	c.Log.InfoContext(q.Context(), "session ended by an operator", slog.String("mcp.session.id", info.Name),
 		slog.String("subject", q.session.displayName()))
 	return &answer{location: sessionsPath}, nil

@@ -133,7 +133,7 @@ func (c *Console) beginSession(q *request, i *mcp.Identity, next string) (*answe
 
 // signOut ends the session, also for a copy of its cookie.
 func (c *Console) signOut(q *request) (*answer, error) {
-	if err := c.Host.EndConsoleSession(q.Context(), q.session.ID, q.session.Ends); err != nil {
+	if err := c.Host.Operator().State.EndConsoleSession(q.Context(), q.session.ID, q.session.Ends); err != nil {
 		c.Log.WarnContext(q.Context(), "end of a console session not stored", slog.String("error", err.Error()))
 	}
 	c.endStreams(q.session.ID)
@@ -187,7 +187,7 @@ func (c *Console) newTicket(r *http.Request) (*Ticket, *Error) {
 	body, err := json.Marshal(newSession(identity, ticketLife, now))
 	var text string
 	if err == nil {
-		text, err = c.Host.SealTicket(r.Context(), body, now.Add(ticketLife))
+		text, err = c.Host.Operator().State.SealTicket(r.Context(), body, now.Add(ticketLife))
 	}
 	if err != nil {
 		c.Log.ErrorContext(r.Context(), "console ticket failed", slog.String("error", err.Error()))
@@ -206,7 +206,7 @@ func (c *Console) redeemTicket(q *request) (*answer, error) {
 	if !ok {
 		return nil, tooManyAttempts
 	}
-	body, err := c.Host.OpenTicket(q.Context(), q.URL.Query().Get("ticket"))
+	body, err := c.Host.Operator().State.OpenTicket(q.Context(), q.URL.Query().Get("ticket"))
 	asked := new(session)
 	var protocol *mcp.Error
 	switch {

@@ -30,7 +30,7 @@ func taskPath(id string) string { return tasksPath + "/" + url.PathEscape(id) }
 
 // tasks lists the tasks with a status, the oldest first: those that are working, unless the query names another one.
 func (c *Console) tasks(q *request) (*answer, error) {
-	tasks, values := c.Host.Tasks(), q.URL.Query()
+	tasks, values := c.Host.Operator().State.Tasks, q.URL.Query()
 	data := &tasksData{Status: values.Get("status"), Statuses: task.Statuses}
 	if !slices.Contains(task.Statuses, data.Status) {
 		data.Status = task.Working
@@ -59,7 +59,7 @@ func (c *Console) tasks(q *request) (*answer, error) {
 
 // findTask returns the task of a page. Those who operate the server may cancel it, and who has asked for it.
 func (c *Console) findTask(q *request) (*taskData, error) {
-	t, err := c.Host.Tasks().FindAny(q.Context(), q.PathValue("id"))
+	t, err := c.Host.Operator().State.Tasks.FindAny(q.Context(), q.PathValue("id"))
 	switch {
 	case err != nil:
 		return nil, err
@@ -109,7 +109,7 @@ func (c *Console) cancelTask(q *request) (*answer, error) {
 		return nil, err
 	}
 	if data != nil {
-		err = c.Host.CancelTask(q.Context(), data.ID(), q.caller)
+		err = c.Host.Operator().CancelTask(q.Context(), data.ID(), q.caller)
 	}
 	return &answer{location: taskPath(q.PathValue("id"))}, err
 }

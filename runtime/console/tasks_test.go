@@ -31,7 +31,7 @@ func (s *site) begin(name, tool string) (id string) {
 		s.t.Fatal(err)
 	}
 	for _, status := range []string{task.Working, task.Waiting} {
-		open, err := s.host.Tasks().List(s.t.Context(), status, nil, 1000)
+		open, err := s.host.Operator().State.Tasks.List(s.t.Context(), status, nil, 1000)
 		if err != nil {
 			s.t.Fatal(err)
 		}

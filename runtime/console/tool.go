@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"hatchel/hcl"
-	"hatchel/runtime"
 	"hatchel/runtime/call"
+	"hatchel/runtime/served"
 )
 
 // toolData is the data of the page of a tool.
@@ -39,7 +39,7 @@ func (c *Console) tool(q *request) (*answer, error) {
 	return &answer{template: "tool", title: data.Name, data: data}, nil
 }
 
-func newToolData(g *runtime.Generation, name string) (*toolData, error) {
+func newToolData(g *served.Served, name string) (*toolData, error) {
 	p, ok := g.Program(name)
 	if !ok {
 		return nil, notFound("There is no tool of this name. It may have been removed by a reload")

@@ -13,6 +13,7 @@ import (
 	"hatchel/runtime"
 	"hatchel/runtime/logging"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/probe"
 )
 
 // adminGroup is the group of the callers that operate a server with an auth block.
@@ -23,13 +24,13 @@ const adminGroup = "admin"
 // webhooks. The callers that the health block allows get the most important ones.
 func (s *Server) serveReadiness(w http.ResponseWriter, r *http.Request) {
 	stopping := s.stopping.Load()
-	ready := !stopping && !s.Host.Status().Loaded.IsZero() && !s.Host.AuditUnavailable(r.Context())
+	ready := !stopping && !s.Host.Status().Loaded.IsZero() && !s.Host.Operator().AuditUnavailable(r.Context())
 	status := http.StatusOK
 	if !ready {
 		status = http.StatusServiceUnavailable
 	}
 	operates := s.whyNotOperator(r) == ""
-	if !operates && (s.mcp.CheckSource(r) != "" || !s.Host.MaySeeHealth(r.Context(), s.callerOf(r))) {
+	if !operates && (s.mcp.CheckSource(r) != "" || !s.Host.Operator().MaySeeHealth(r.Context(), s.callerOf(r))) {
 		w.WriteHeader(status)
 		return
 	}
@@ -47,12 +48,12 @@ func (s *Server) serveReadiness(w http.ResponseWriter, r *http.Request) {
 
 // health is what the callers that the health block allows see of a server.
 type health struct {
-	Ready       bool                       `json:"ready"`
-	Stopping    bool                       `json:"stopping,omitempty"`
-	Revision    string                     `json:"revision"`
-	Commit      string                     `json:"commit,omitempty"`
-	Stale       bool                       `json:"stale"`
-	Connections []runtime.ConnectionHealth `json:"connections"`
+	Ready       bool                     `json:"ready"`
+	Stopping    bool                     `json:"stopping,omitempty"`
+	Revision    string                   `json:"revision"`
+	Commit      string                   `json:"commit,omitempty"`
+	Stale       bool                     `json:"stale"`
+	Connections []probe.ConnectionHealth `json:"connections"`
 }
 
 // serveReload reloads the configuration directory. A configuration with errors is answered with 422

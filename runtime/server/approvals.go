@@ -12,8 +12,9 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"hatchel/runtime"
 	"hatchel/runtime/approval"
+	"hatchel/runtime/operator"
+	"hatchel/runtime/served"
 	"hatchel/runtime/state"
 )
 
@@ -34,7 +35,7 @@ func (s *Server) serveApprovals(w http.ResponseWriter, r *http.Request) {
 // handleApprovals answers a request about approvals, or returns an error and has written nothing.
 func (s *Server) handleApprovals(w http.ResponseWriter, r *http.Request) error {
 	if reason := s.mcp.CheckSource(r); reason != "" {
-		return &runtime.ForbiddenError{Why: reason}
+		return &operator.ForbiddenError{Why: reason}
 	}
 	id, verb, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, "/approvals"), "/"), "/")
 	decides := verb == "approve" || verb == "reject"
@@ -50,7 +51,7 @@ func (s *Server) handleApprovals(w http.ResponseWriter, r *http.Request) error {
 	if err := checkMethod(w, r, methods...); err != nil {
 		return err
 	}
-	approvals, err := s.Host.ApprovalAdmin(r.Context(), s.callerOf(r))
+	approvals, err := s.Host.Operator().ApprovalAdmin(r.Context(), s.callerOf(r))
 	if err != nil {
 		return err
 	}
@@ -87,7 +88,7 @@ func (s *Server) handleApprovals(w http.ResponseWriter, r *http.Request) error {
 }
 
 // listApprovals streams one page of the approvals that the caller may decide.
-func listApprovals(w http.ResponseWriter, r *http.Request, approvals *runtime.ApprovalAdmin) error {
+func listApprovals(w http.ResponseWriter, r *http.Request, approvals *operator.ApprovalAdmin) error {
 	q, err := parseListQuery(r)
 	if err != nil {
 		return err
@@ -207,7 +208,7 @@ func describeApprovalError(w http.ResponseWriter, err error) *Error {
 			"Approval not found. Decided approvals are kept for 7 days, and expired ones for an hour")
 	case errors.Is(err, approval.ErrCursor):
 		return newError(http.StatusUnprocessableEntity, "after must be the next of an earlier page")
-	case errors.As(err, new(*runtime.UnrecordedError)):
+	case errors.As(err, new(*served.UnrecordedError)):
 		return newError(http.StatusServiceUnavailable, err.Error())
 	case errors.Is(err, state.ErrUnavailable), errors.Is(err, state.ErrFull):
 		w.Header().Set("Retry-After", "1")

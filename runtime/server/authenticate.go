@@ -4,9 +4,9 @@ import (
 	"net/http"
 	"time"
 
-	"hatchel/runtime"
 	"hatchel/runtime/auth"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/operator"
 )
 
 // authenticate returns the request with the identity of its caller, or nil when it has written the
@@ -74,7 +74,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, refusal *auth.Re
 }
 
 func (s *Server) audit(r *http.Request, status int, reason string) {
-	s.Host.RecordRefusal(r.Context(), runtime.Refusal{Status: status, Reason: reason, Path: r.URL.Path,
+	s.Host.Operator().RecordRefusal(r.Context(), operator.Refusal{Status: status, Reason: reason, Path: r.URL.Path,
 		Caller: s.callerOf(r)})
 }
 

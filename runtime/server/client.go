@@ -18,9 +18,9 @@ import (
 	"unicode/utf8"
 
 	"hatchel/internal/neterror"
-	"hatchel/runtime"
 	"hatchel/runtime/approval"
 	"hatchel/runtime/console"
+	"hatchel/runtime/store"
 )
 
 const (
@@ -134,14 +134,14 @@ func (c *Client) notAServer() error {
 // Readiness is what a client reads of the readiness of a server. All members but Ready are empty where the server does
 // not show them to the caller.
 type Readiness struct {
-	Ready     bool            `json:"-"`
-	Stopping  bool            `json:"stopping"`
-	Revision  string          `json:"revision"`
-	Stale     bool            `json:"stale"`
-	Tools     int             `json:"tools"`
-	Prompts   int             `json:"prompts"`
-	Resources int             `json:"resources"`
-	Audit     *runtime.Health `json:"audit"`
+	Ready     bool          `json:"-"`
+	Stopping  bool          `json:"stopping"`
+	Revision  string        `json:"revision"`
+	Stale     bool          `json:"stale"`
+	Tools     int           `json:"tools"`
+	Prompts   int           `json:"prompts"`
+	Resources int           `json:"resources"`
+	Audit     *store.Health `json:"audit"`
 }
 
 // Readiness asks whether the server is ready.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"net/http"
 
-	"hatchel/runtime"
 	"hatchel/runtime/console"
+	"hatchel/runtime/operator"
 )
 
 // newConsole returns the console of the server, which is served while the configuration wants one.
@@ -17,7 +17,7 @@ func (s *Server) newConsole() *console.Console {
 			return err
 		},
 		Refused: func(r *http.Request, status int, reason string) {
-			s.Host.RecordRefusal(r.Context(), runtime.Refusal{Status: status, Reason: reason, Path: r.URL.Path,
+			s.Host.Operator().RecordRefusal(r.Context(), operator.Refusal{Status: status, Reason: reason, Path: r.URL.Path,
 				Caller: s.callerOf(r)})
 		},
 	})

@@ -10,10 +10,10 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"hatchel/runtime"
 	"hatchel/runtime/approval"
 	"hatchel/runtime/files"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/operator"
 )
 
 // Error is the JSON body of a request to /files or /approvals that failed.
@@ -37,7 +37,7 @@ func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request, handle func() 
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	err := handle()
-	var forbid *runtime.ForbiddenError
+	var forbid *operator.ForbiddenError
 	var failed *Error
 	switch {
 	case err == nil:

@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
-	"hatchel/runtime"
 	"hatchel/runtime/event"
+	"hatchel/runtime/operator"
 )
 
 // serveEvents answers GET /events with a stream of events.
@@ -19,7 +19,7 @@ func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request) {
 // handleEvents sends events until the stream ends, or returns an error and has written nothing.
 func (s *Server) handleEvents(w http.ResponseWriter, r *http.Request) error {
 	if reason := s.mcp.CheckSource(r); reason != "" {
-		return &runtime.ForbiddenError{Why: reason}
+		return &operator.ForbiddenError{Why: reason}
 	}
 	if err := checkMethod(w, r, http.MethodGet); err != nil {
 		return err
@@ -30,7 +30,7 @@ func (s *Server) handleEvents(w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx, ending, cancel := s.mcp.OpenStream(r.Context())
 	defer cancel()
-	listener, err := s.Host.Listen(ctx, s.callerOf(r), s.whyNotOperator(r) == "", query)
+	listener, err := s.Host.Operator().Listen(ctx, s.callerOf(r), s.whyNotOperator(r) == "", query)
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func describeEventsError(w http.ResponseWriter, err error) *Error {
 	case errors.Is(err, event.ErrClosed):
 		w.Header().Set("Retry-After", "1")
 		return newError(http.StatusServiceUnavailable, "The server is shutting down")
-	case errors.Is(err, runtime.ErrNoEvents): // since the request was routed
+	case errors.Is(err, operator.ErrNoEvents): // since the request was routed
 		return newError(http.StatusNotFound, "Not found. The configuration of this server has no events block")
 	}
 	return nil

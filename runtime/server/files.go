@@ -14,10 +14,12 @@ import (
 	"strings"
 	"time"
 
-	"hatchel/runtime"
 	"hatchel/runtime/files"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/operator"
+	"hatchel/runtime/served"
 	"hatchel/runtime/state"
+	"hatchel/runtime/upload"
 )
 
 // isSignedFile reports whether a request is for a file and carries a signature, which replaces
@@ -36,13 +38,13 @@ func (s *Server) serveFiles(w http.ResponseWriter, r *http.Request, signed bool)
 // handleFiles answers a request about files, or returns an error and has written nothing.
 func (s *Server) handleFiles(w http.ResponseWriter, r *http.Request, signed bool) error {
 	if reason := s.mcp.CheckSource(r); reason != "" && !signed {
-		return &runtime.ForbiddenError{Why: reason}
+		return &operator.ForbiddenError{Why: reason}
 	}
 	caller := s.callerOf(r)
 	if signed {
 		caller = &mcp.Caller{Remote: s.clientAddress(r)}
 	}
-	store, err := s.Host.Files(r.Context(), caller, signed)
+	store, err := s.Host.Files(caller, signed)
 	if err != nil {
 		return err
 	}
@@ -60,7 +62,7 @@ func (s *Server) handleFiles(w http.ResponseWriter, r *http.Request, signed bool
 }
 
 // handleFile sends or removes one file.
-func (s *Server) handleFile(w http.ResponseWriter, r *http.Request, store *runtime.Files, signed bool) error {
+func (s *Server) handleFile(w http.ResponseWriter, r *http.Request, store *upload.Files, signed bool) error {
 	allowed := []string{http.MethodGet, http.MethodHead, http.MethodDelete}
 	var signature url.Values
 	if signed {
@@ -83,7 +85,7 @@ func (s *Server) handleFile(w http.ResponseWriter, r *http.Request, store *runti
 	return s.sendFile(w, r, store, file)
 }
 
-func removeFile(w http.ResponseWriter, r *http.Request, store *runtime.Files, file *files.File) error {
+func removeFile(w http.ResponseWriter, r *http.Request, store *upload.Files, file *files.File) error {
 	removed, err := store.Remove(r.Context(), file)
 	if err == nil && !removed {
 		err = files.ErrNotFound
@@ -94,7 +96,7 @@ func removeFile(w http.ResponseWriter, r *http.Request, store *runtime.Files, fi
 	return err
 }
 
-func (s *Server) sendFile(w http.ResponseWriter, r *http.Request, store *runtime.Files, file *files.File) error {
+func (s *Server) sendFile(w http.ResponseWriter, r *http.Request, store *upload.Files, file *files.File) error {
 	started := false
 	err := store.Send(r.Context(), file, func() io.Writer {
 		started = true
@@ -130,7 +132,7 @@ func describeFileError(w http.ResponseWriter, r *http.Request, err error) *Error
 		return newError(http.StatusRequestEntityTooLarge, capitalize(tooLarge.Error()))
 	case errors.As(err, &badType):
 		return newError(http.StatusUnsupportedMediaType, capitalize(badType.Error()))
-	case errors.Is(err, runtime.ErrNoFiles):
+	case errors.Is(err, upload.ErrNoFiles):
 		return newError(http.StatusNotFound, "Not found. No tool of this server takes files")
 	case errors.Is(err, files.ErrNotFound):
 		const text = "File not found. It belongs to another caller, was removed, or has expired"
@@ -145,7 +147,7 @@ func describeFileError(w http.ResponseWriter, r *http.Request, err error) *Error
 		return newError(http.StatusTooManyRequests, "Too many uploads at once. Wait until some of yours are complete")
 	case errors.Is(err, files.ErrTruncated), r.Context().Err() != nil:
 		return newError(http.StatusBadRequest, "The upload ended before it was complete. Nothing was stored")
-	case errors.As(err, new(*runtime.UnrecordedError)):
+	case errors.As(err, new(*served.UnrecordedError)):
 		return newError(http.StatusServiceUnavailable, err.Error())
 	case errors.Is(err, state.ErrUnavailable):
 		w.Header().Set("Retry-After", "1")
@@ -171,7 +173,7 @@ type uploadedFile struct {
 }
 
 // uploadFile stores the body of a request, or the file of a multipart form.
-func uploadFile(w http.ResponseWriter, r *http.Request, store *runtime.Files) error {
+func uploadFile(w http.ResponseWriter, r *http.Request, store *upload.Files) error {
 	if err := checkMethod(w, r, http.MethodPost); err != nil {
 		return err
 	}
@@ -189,7 +191,7 @@ func bodyUpload(r *http.Request) files.Upload {
 	return files.Upload{Name: params["filename"], Type: r.Header.Get("Content-Type"), Length: r.ContentLength}
 }
 
-func uploadForm(w http.ResponseWriter, r *http.Request, store *runtime.Files) error {
+func uploadForm(w http.ResponseWriter, r *http.Request, store *upload.Files) error {
 	body := &limitedBody{r.Body, maxPreamble}
 	r.Body = body
 	form, err := r.MultipartReader()
@@ -250,7 +252,7 @@ func (b *limitedBody) Read(p []byte) (int, error) {
 }
 
 // uploadWithTicket stores a file for the holder of a signed URL.
-func uploadWithTicket(w http.ResponseWriter, r *http.Request, store *runtime.Files, id string) error {
+func uploadWithTicket(w http.ResponseWriter, r *http.Request, store *upload.Files, id string) error {
 	if err := checkMethod(w, r, http.MethodPut); err != nil {
 		return err
 	}
@@ -259,7 +261,7 @@ func uploadWithTicket(w http.ResponseWriter, r *http.Request, store *runtime.Fil
 	return writeUploaded(w, r, store, file, err)
 }
 
-func writeUploaded(w http.ResponseWriter, r *http.Request, store *runtime.Files, f *files.File, err error) error {
+func writeUploaded(w http.ResponseWriter, r *http.Request, store *upload.Files, f *files.File, err error) error {
 	if err != nil {
 		return err
 	}
@@ -274,7 +276,7 @@ func writeUploaded(w http.ResponseWriter, r *http.Request, store *runtime.Files,
 }
 
 // createTicket answers with a signed URL for one upload.
-func createTicket(w http.ResponseWriter, r *http.Request, store *runtime.Files) error {
+func createTicket(w http.ResponseWriter, r *http.Request, store *upload.Files) error {
 	if err := checkMethod(w, r, http.MethodPost); err != nil {
 		return err
 	}

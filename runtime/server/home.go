@@ -101,7 +101,7 @@ func acceptsType(r *http.Request, want string) bool {
 func (s *Server) newHome(r *http.Request) *home {
 	config, base := s.Host.Current().Config, s.Host.Names().URL(r)
 	page := &home{
-		Title: s.Host.Title(), Endpoint: base.JoinPath("mcp").String(), Style: template.CSS(homeStyle),
+		Title: s.Host.Current().Title(), Endpoint: base.JoinPath("mcp").String(), Style: template.CSS(homeStyle),
 	}
 	if s.Host.Authenticator() == nil || mcp.IdentityOf(r.Context()) != nil {
 		page.Tools = "1 tool"

@@ -55,7 +55,7 @@ func (s *Server) whyNoScrape(r *http.Request) string {
 	reason := s.mcp.CheckSource(r)
 	switch {
 	case reason != "" || decl == nil:
-	case decl.Allow != nil && !s.Host.MayScrape(r.Context(), s.callerOf(r)):
+	case decl.Allow != nil && !s.Host.Operator().MayScrape(r.Context(), s.callerOf(r)):
 		reason = "The rule allow of the metrics block does not allow this caller to read the metrics"
 	case decl.Allow == nil && decl.Listen == "": // a listener without a rule is one that only this machine reaches
 		reason = s.whyNotOperator(r)

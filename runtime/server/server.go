@@ -14,6 +14,7 @@ import (
 	"hatchel/runtime/logging"
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/mcp/legacy"
+	"hatchel/runtime/store"
 )
 
 // Options configure a Server. Host, Reloader and Log are required.
@@ -28,7 +29,7 @@ type Options struct {
 	// Set it for a listener that other machines can reach.
 	RequireAuth bool
 	// Sessions keep the sessions of clients over HTTP when the process ends.
-	Sessions runtime.Sessions
+	Sessions store.Sessions
 	// Drain is how long Serve accepts new requests after its context has ended.
 	Drain time.Duration
 }
@@ -96,7 +97,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.serveApprovals(w, r)
 	case r.URL.Path == "/readyz":
 		s.serveReadiness(w, r)
-	case r.URL.Path == "/events" && s.Host.HasEvents():
+	case r.URL.Path == "/events" && s.Host.Operator().HasEvents():
 		s.serveEvents(w, r)
 	case s.isScrape(r):
 		s.serveMetrics(w, r)

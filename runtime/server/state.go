@@ -12,15 +12,15 @@ import (
 	"time"
 
 	"hatchel/hcl"
-	"hatchel/runtime"
 	"hatchel/runtime/state"
+	"hatchel/runtime/store"
 )
 
 // NewState returns the state of a server of the directory dir, opened when it is first needed. The
 // state block says where it is; --state replaces the file; without either it is in the default
 // file.
-func NewState(ctx context.Context, file, dir string) *runtime.State {
-	return runtime.NewDeclaredState(ctx, func(ctx context.Context, block *hcl.State) (state.Store, error) {
+func NewState(ctx context.Context, file, dir string) *store.State {
+	return store.NewDeclared(ctx, func(ctx context.Context, block *hcl.State) (state.Store, error) {
 		return OpenState(ctx, file, dir, block)
 	}, func(block *hcl.State) bool {
 		path, err := StatePath(file, dir, block)

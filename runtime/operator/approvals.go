@@ -1,24 +1,23 @@
-package runtime
+package operator
 
 import (
 	"context"
-	"errors"
 	"log/slog"
-	"strings"
 
 	"hatchel/hcl"
 	"hatchel/runtime/approval"
-	"hatchel/runtime/audit"
 	"hatchel/runtime/call"
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/policy"
+	"hatchel/runtime/served"
 )
 
 // ApprovalAdmin lists and decides approvals for one caller, as the approvals block of one
 // configuration allows. It must be used by one goroutine only, and closed.
 type ApprovalAdmin struct {
-	host      *Host
-	g         *Generation
+	operator  *Operator
+	g         *served.Served
+	release   func()
 	book      *approval.Store
 	caller    *mcp.Caller
 	frame     *hcl.Frame
@@ -28,25 +27,25 @@ type ApprovalAdmin struct {
 // ApprovalAdmin returns the approvals that a caller may decide over HTTP. The error is a
 // ForbiddenError when the configuration lets nobody decide, or the caller has no subject; other
 // errors are those of the state store.
-func (h *Host) ApprovalAdmin(ctx context.Context, c *mcp.Caller) (*ApprovalAdmin, error) {
-	g, err := h.admit(ctx, c)
+func (o *Operator) ApprovalAdmin(ctx context.Context, c *mcp.Caller) (*ApprovalAdmin, error) {
+	g, release, err := o.server.Admit(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	d := &ApprovalAdmin{host: h, g: g, caller: c, mayDecide: map[string]bool{}}
+	d := &ApprovalAdmin{operator: o, g: g, release: release, caller: c, mayDecide: map[string]bool{}}
 	if err = d.open(ctx); err != nil {
-		g.leave()
+		release()
 		return nil, err
 	}
 	return d, nil
 }
 
 // Approvals returns all approvals, whoever may decide them. The error is that of the state store.
-func (h *Host) Approvals(ctx context.Context) (*approval.Store, error) {
-	if err := h.build.State.watch(ctx); err != nil {
+func (o *Operator) Approvals(ctx context.Context) (*approval.Store, error) {
+	if err := o.State.Watch(ctx); err != nil {
 		return nil, err
 	}
-	return h.build.State.Approvals(), nil
+	return o.State.Approvals(), nil
 }
 
 // ForbiddenError reports that a caller may not make a request. Why is a sentence for the caller.
@@ -65,18 +64,18 @@ func (d *ApprovalAdmin) open(ctx context.Context) error {
 	case d.caller.Subject == "":
 		return newForbiddenError("A decision requires a caller with a subject")
 	}
-	d.frame = hcl.NewFrame(ctx, d.g.build.Dir, d.g.build.Now)
+	d.frame = hcl.NewFrame(ctx, d.g.Env.Dir, d.g.Env.Now)
 	d.frame.Caller = call.CallerRoot(d.caller)
 	// The watch of the store reports the decisions of other processes.
-	if err := d.g.build.State.watch(ctx); err != nil {
+	if err := d.operator.State.Watch(ctx); err != nil {
 		return err
 	}
-	d.book = d.g.build.State.Approvals()
+	d.book = d.operator.State.Approvals()
 	return nil
 }
 
 // Close releases the configuration.
-func (d *ApprovalAdmin) Close() { d.g.leave() }
+func (d *ApprovalAdmin) Close() { d.release() }
 
 // canDecide reports whether the caller may decide calls of a tool. Nobody may when the tool does
 // not exist or the rule cannot be evaluated.
@@ -84,13 +83,13 @@ func (d *ApprovalAdmin) canDecide(tool string) bool {
 	if may, asked := d.mayDecide[tool]; asked {
 		return may
 	}
-	p, ok := d.g.programs[tool]
+	p, ok := d.g.Programs[tool]
 	if ok {
 		d.frame.Tool = policy.ToolRoot(p.Tool())
 		var err error
 		if ok, err = d.g.Config.Approvals.Allow.Eval(d.frame, nil); err != nil {
 			const text = "approvals.allow failed, caller may not decide"
-			d.g.env.LogFailure(d.frame.Context, slog.LevelError, text, err, "tool", tool, "subject", d.caller.Subject)
+			d.g.Env.LogFailure(d.frame.Context, slog.LevelError, text, err, "tool", tool, "subject", d.caller.Subject)
 			ok = false
 		}
 	}
@@ -105,7 +104,7 @@ func (d *ApprovalAdmin) CanDecide(e *approval.Entry) bool {
 
 // CanDecideAny reports whether the caller may decide the calls of any tool.
 func (d *ApprovalAdmin) CanDecideAny() bool {
-	for name := range d.g.programs {
+	for name := range d.g.Programs {
 		if d.canDecide(name) {
 			return true
 		}
@@ -159,7 +158,7 @@ func (d *ApprovalAdmin) Find(ctx context.Context, id string) (*approval.Approval
 		return nil, err
 	case a == nil:
 		return nil, approval.ErrNotFound
-	case d.g.programs[a.Tool] == nil:
+	case d.g.Programs[a.Tool] == nil:
 		return nil, newForbiddenError("The tool of this call no longer exists, so the approval cannot be decided")
 	case !d.canDecide(a.Tool):
 		return nil, newForbiddenError("You may not decide calls of this tool")
@@ -198,7 +197,7 @@ func (d *ApprovalAdmin) Decide(
 		return nil, err
 	}
 	if a, err = d.decide(ctx, a, approved, reason, digest); err == nil {
-		d.host.publishDecision(ctx, a)
+		d.operator.PublishDecision(ctx, a)
 	}
 	return a, err
 }
@@ -206,75 +205,14 @@ func (d *ApprovalAdmin) Decide(
 func (d *ApprovalAdmin) decide(
 	ctx context.Context, a *approval.Approval, approved bool, reason, digest string,
 ) (*approval.Approval, error) {
-	decision := approval.Decision{By: d.caller.Subject, At: d.g.build.Now().UTC(), Digest: digest,
-		Reason: d.g.env.Scrubber.Text(reason)}
-	if d.g.audit == nil && !a.Audited {
+	decision := approval.Decision{By: d.caller.Subject, At: d.g.Env.Now().UTC(), Digest: digest,
+		Reason: d.g.Env.Scrubber.Text(reason)}
+	if d.g.Audit == nil && !a.Audited {
 		return d.book.Decide(ctx, a.ID, approved, decision)
 	}
 	a, err := d.book.Propose(ctx, a.ID, approved, decision, true)
 	if err != nil {
 		return nil, err
 	}
-	return d.g.confirmDecision(ctx, d.book, a, d.g.env.AuditedCaller(d.caller))
-}
-
-const unrecordedDecision = "Nothing was decided, because the server cannot write its audit log. The server's log has " +
-	"the reason"
-
-var errNoAudit = errors.New("the configuration had an audit block when the approval was requested, and has none now")
-
-// decisionRecord returns the audit record of the decision that is proposed for an approval.
-func decisionRecord(a *approval.Approval, by audit.Caller) *audit.Record {
-	p, decision := a.Proposal, "rejected"
-	if p.Approved {
-		decision = "approved"
-	}
-	r := audit.NewRecord(audit.EventApproval,
-		audit.Common{ID: a.ID, Kind: "tool", Name: a.Tool, Caller: by, Revision: a.Revision})
-	r.Decision, r.Rule = decision, strings.Join(a.Rules, ", ")
-	r.Approval = &audit.Approval{
-		ID: a.ID, Requester: a.Caller.Subject, Rules: a.Rules, By: p.By, At: p.At, Reason: p.Reason, Digest: p.Digest,
-	}
-	return r
-}
-
-// confirmDecision records the decision that is proposed for an approval and makes it effective. A
-// decision that cannot be recorded is withdrawn.
-func (g *Generation) confirmDecision(
-	ctx context.Context, book *approval.Store, a *approval.Approval, by audit.Caller,
-) (*approval.Approval, error) {
-	ctx = context.WithoutCancel(ctx) // a recorded decision must become effective
-	err := errNoAudit
-	if g.audit != nil {
-		err = g.audit.Append(decisionRecord(a, by), true)
-	}
-	if err != nil {
-		g.env.LogAuditFailure(ctx, err)
-		if failed := book.Withdraw(ctx, a); failed != nil {
-			return nil, failed
-		}
-		return nil, &UnrecordedError{unrecordedDecision, err}
-	}
-	return book.Confirm(ctx, a)
-}
-
-// recordDecisions records the decision of an approval that another process has stored, or those of
-// all approvals when the ID is empty, unless a third process does.
-func (h *Host) recordDecisions(ctx context.Context, book *approval.Store, id string) {
-	h.withAuditLog(func(g *Generation) {
-		ids := []string{id}
-		if id == "" {
-			ids, _ = book.Unclaimed(ctx) // the next change or start tries again
-		}
-		for _, id := range ids {
-			a, err := book.Claim(ctx, id)
-			if err == nil && a != nil {
-				a.Proposal.Reason = g.env.Scrubber.Text(a.Proposal.Reason)
-				_, err = g.confirmDecision(ctx, book, a, audit.Caller{Subject: a.Proposal.By})
-			}
-			if err != nil {
-				g.env.LogFailure(ctx, slog.LevelError, "approval decision failed", err, "approval", id)
-			}
-		}
-	})
+	return confirmDecision(ctx, d.g, d.book, a, d.g.Env.AuditedCaller(d.caller))
 }

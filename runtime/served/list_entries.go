@@ -1,4 +1,4 @@
-package runtime
+package served
 
 import (
 	"strconv"

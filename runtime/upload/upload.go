@@ -1,4 +1,6 @@
-package runtime
+// Package upload has the uploaded files of a caller, under the rules of the configuration that is served, and records
+// what is done with them.
+package upload
 
 import (
 	"cmp"
@@ -13,40 +15,37 @@ import (
 	"hatchel/runtime/audit"
 	"hatchel/runtime/files"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/served"
 )
 
 // Files are the uploaded files of one caller, under the rules of one configuration. It belongs to
 // one goroutine, which must close it.
 type Files struct {
-	g      *Generation
-	caller *mcp.Caller
-	signed bool // the caller is not authenticated, and may do what a signed URL allows
-	store  *files.Store
-	rules  files.Rules
+	g       *served.Served
+	release func()
+	caller  *mcp.Caller
+	signed  bool // the caller is not authenticated, and may do what a signed URL allows
+	store   *files.Store
+	rules   files.Rules
 }
 
 // ErrNoFiles is why there are no files: the configuration has no use for any.
 var ErrNoFiles = errors.New("no tool of this server accepts files")
 
-// Files returns the files of a caller. Signed says that the request has a signed URL in place of
-// credentials.
-func (h *Host) Files(ctx context.Context, c *mcp.Caller, signed bool) (*Files, error) {
-	g := h.pin()
+// New returns the files of a caller. Signed says that the request has a signed URL in place of
+// credentials. Close calls release.
+func New(g *served.Served, release func(), c *mcp.Caller, signed bool) (*Files, error) {
 	switch {
-	case g == nil:
-		return nil, mcp.ErrClosing
-	case !signed && !g.isAuthenticated(c):
-		g.leave()
+	case !signed && !g.IsAuthenticated(c):
 		return nil, mcp.Unauthorized()
-	case g.env.Uploads == nil:
-		g.leave()
+	case g.Env.Uploads == nil:
 		return nil, ErrNoFiles
 	}
-	return &Files{g, c, signed, g.env.Files, *g.env.Uploads}, nil
+	return &Files{g, release, c, signed, g.Env.Files, *g.Env.Uploads}, nil
 }
 
 // Close releases the configuration.
-func (f *Files) Close() { f.g.leave() }
+func (f *Files) Close() { f.release() }
 
 const unrecordedFile = "Nothing was done. This server does nothing with files that it cannot write to its audit log, " +
 	"and the audit log is unavailable at the moment. The server's log has the reason"
@@ -169,15 +168,15 @@ const bySignature = "signed address"
 // recordOf returns the record about a file; nil where requests are not recorded. By is who has
 // asked for a signed URL.
 func (f *Files) recordOf(what string, file *files.File, by string) *audit.Record {
-	if f.g.audit == nil {
+	if f.g.Audit == nil {
 		return nil
 	}
-	r := f.g.env.AuditRecord(audit.EventFile, f.caller, nil)
+	r := f.g.Env.AuditRecord(audit.EventFile, f.caller, nil)
 	if f.signed {
 		r.Caller.Subject, r.Caller.Key = by, bySignature
 	}
 	r.ID, r.Kind, r.Outcome = rand.Text(), what, audit.OK
-	r.Name, r.URI, r.Bytes, r.SHA256 = f.g.env.Scrubber.Text(file.Name), "/files/"+file.ID, int(file.Size), file.SHA256
+	r.Name, r.URI, r.Bytes, r.SHA256 = f.g.Env.Scrubber.Text(file.Name), "/files/"+file.ID, int(file.Size), file.SHA256
 	return r
 }
 
@@ -186,15 +185,9 @@ func (f *Files) append(ctx context.Context, r *audit.Record, durable bool) error
 		return nil
 	}
 	r.Time = time.Now()
-	if err := f.g.audit.Append(r, durable); err != nil {
-		f.g.env.LogAuditFailure(ctx, err)
-		return &UnrecordedError{unrecordedFile, err}
+	if err := f.g.Audit.Append(r, durable); err != nil {
+		f.g.Env.LogAuditFailure(ctx, err)
+		return &served.UnrecordedError{unrecordedFile, err}
 	}
 	return nil
-}
-
-// UploadLocal stores a file for a call that the program itself makes.
-func (g *Generation) UploadLocal(ctx context.Context, u files.Upload, in io.Reader) (*files.File, error) {
-	u.Rules = uploadRules(&g.Config.Files)
-	return g.env.Files.Upload(ctx, u, in)
 }

@@ -1,4 +1,4 @@
-package runtime
+package store
 
 import (
 	"context"
@@ -23,15 +23,15 @@ type Sessions struct {
 // Sessions opens the state for the sessions of clients. If no flag names the state, and it cannot
 // be created, they end with the process, and the log says so. An error is a sentence.
 func (s *State) Sessions(ctx context.Context, log *slog.Logger) (Sessions, error) {
-	opened, err := s.open(ctx)
+	opened, err := s.Open(ctx)
 	if err != nil {
-		if s.mayBeMissing() {
+		if s.MayBeMissing() {
 			log.Warn("state not kept, sessions of clients end with this process", "error", err)
 			err = nil
 		}
 		return Sessions{}, err
 	}
-	key, err := opened.key(ctx, "session")
+	key, err := opened.Key(ctx, "session")
 	sessions := Sessions{Key: key, Store: handover.NewStateStore(opened), state: s}
 	if courier, ok := opened.Store.(state.Courier); ok {
 		sessions.Courier = handover.StateCourier{Courier: courier}
@@ -39,8 +39,8 @@ func (s *State) Sessions(ctx context.Context, log *slog.Logger) (Sessions, error
 	return sessions, err
 }
 
-// key returns the key for a use, which all processes with the store have.
-func (o *openState) key(ctx context.Context, use string) ([]byte, error) {
+// Key returns the key for a use, which all processes with the store have.
+func (o *Opened) Key(ctx context.Context, use string) ([]byte, error) {
 	secret, err := state.Secret(ctx, o.Store)
 	if err != nil {
 		return nil, err
@@ -66,8 +66,8 @@ func (s Sessions) Listen(r Receiver) {
 	if !ok {
 		return
 	}
-	attempted := func(err error) { s.state.process.LogFailure("listening to other processes", err) }
-	s.state.process.Go(func(ctx context.Context) {
+	attempted := func(err error) { s.state.Process.LogFailure("listening to other processes", err) }
+	s.state.Process.Go(func(ctx context.Context) {
 		c.Receive(ctx, func(from string, message []byte) { r.Receive(ctx, from, message) }, attempted)
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), receiveTimeout)
 		defer cancel()
@@ -75,8 +75,8 @@ func (s Sessions) Listen(r Receiver) {
 	})
 }
 
-// mayBeMissing reports whether the operator has not named a state, and none exists.
-func (s *State) mayBeMissing() bool {
+// MayBeMissing reports whether the operator has not named a state, and none exists.
+func (s *State) MayBeMissing() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.config == nil && s.exists != nil && !s.exists(nil)

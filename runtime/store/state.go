@@ -1,4 +1,6 @@
-package runtime
+// Package store opens the state store of a server where its configuration says, and has what the server keeps there:
+// tasks, idempotency keys, approvals, webhook events, uploaded files and the sessions of clients.
+package store
 
 import (
 	"context"
@@ -6,6 +8,7 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"time"
 
 	"hatchel/hcl"
 	"hatchel/internal/service"
@@ -22,92 +25,91 @@ import (
 
 // State is what a server keeps in its state store: tasks, idempotency keys, approvals, uploaded
 // files, webhook events and the key of state tokens. It outlives generations. Make one with
-// NewState or NewDeclaredState.
+// New or NewDeclared.
 type State struct {
 	openFrom func(context.Context, *hcl.State) (state.Store, error)
 	exists   func(*hcl.State) bool // reports whether a store exists already or was named; nil when none does
 	declared bool                  // the configuration says where the store is
 
 	services *service.List // the store and what works with it
-	process  *state.Process
-	keys     *state.Lease
-	tasks    *task.Registry
-	outbox   *webhook.Outbox
-	hooks    *hook.Queue
-	files    *files.Store
+
+	Process *state.Process // of all work with the store
+	Keys    *state.Lease   // of idempotency keys
+	Tasks   *task.Registry
+	Files   *files.Store // uploaded ones
+	Hooks   *hook.Queue  // events of hooks that are being stored
+	outbox  *webhook.Outbox
 
 	opening sync.Mutex // held while the store is opened, which may take long
 
-	mu             sync.Mutex
-	config         *hcl.State // guarded by mu
-	opened         *openState // nil until it is needed; guarded by mu
-	watching       bool       // changes by other processes are noticed; guarded by mu
-	recordDecision decisionRecorder
-	approvals      approvalObserver // nil for none; guarded by mu
+	mu       sync.Mutex
+	config   *hcl.State // guarded by mu
+	opened   *Opened    // nil until it is needed; guarded by mu
+	watching bool       // changes by other processes are noticed; guarded by mu
+	observer Observer   // nil for none; guarded by mu
 }
 
-// openState is the open store, and what is made of it.
-type openState struct {
+// Opened is the open store, and what is made of it.
+type Opened struct {
 	state.Store
-	sealer *elicit.Sealer
-	book   *approval.Store
+	Sealer    *elicit.Sealer
+	Approvals *approval.Store
 }
 
-// decisionRecorder records the decision of an approval that was stored by a process without the audit
-// log, or those of all approvals when the ID is empty.
-type decisionRecorder func(ctx context.Context, book *approval.Store, id string)
-
-// approvalObserver is told of approvals.
-type approvalObserver interface {
-	// approvalChanged is called with approvals that may have changed, also in another process. It must not wait.
-	approvalChanged(book *approval.Store, id string)
-	// publishDecision is called with approvals that are decided, and returns when their event is stored for hooks.
-	publishDecision(ctx context.Context, a *approval.Approval)
+// Observer is told of approvals.
+type Observer interface {
+	// RecordDecisions records the decision of an approval that was stored by a process without the audit log, or those
+	// of all approvals when the ID is empty.
+	RecordDecisions(ctx context.Context, book *approval.Store, id string)
+	// ApprovalChanged is called with approvals that may have changed, also in another process. It must not wait.
+	ApprovalChanged(book *approval.Store, id string)
+	// PublishDecision is called with approvals that are decided, and returns when their event is stored for hooks.
+	PublishDecision(ctx context.Context, a *approval.Approval)
 }
 
-// NewState returns a State. Open is called when the store is needed first, and again after it
+// New returns a State. Open is called when the store is needed first, and again after it
 // failed; its error is a sentence for the author of the configuration.
-func NewState(ctx context.Context, open func(context.Context) (state.Store, error)) *State {
+func New(ctx context.Context, open func(context.Context) (state.Store, error)) *State {
 	openFrom := func(ctx context.Context, _ *hcl.State) (state.Store, error) { return open(ctx) }
 	return newState(ctx, &State{openFrom: openFrom})
 }
 
-// NewDeclaredState returns a State that is kept where the configuration says; open gets nil when it
+// NewDeclared returns a State that is kept where the configuration says; open gets nil when it
 // says nothing. Exists reports whether a store exists there already, or the operator named it, without opening it.
-func NewDeclaredState(
+func NewDeclared(
 	ctx context.Context, open func(context.Context, *hcl.State) (state.Store, error), exists func(*hcl.State) bool,
 ) *State {
 	return newState(ctx, &State{openFrom: open, exists: exists, declared: true})
 }
 
 func newState(ctx context.Context, s *State) *State {
-	s.process = state.NewProcess(ctx, s.openStore)
-	s.keys = idempotency.NewLease(s.process)
+	s.Process = state.NewProcess(ctx, s.OpenStore)
+	s.Keys = idempotency.NewLease(s.Process)
 	s.outbox = webhook.New(ctx, s.resolveEvent)
-	s.hooks = hook.NewQueue(ctx, s.enqueueSeries)
-	isOpen := func() bool { return s.current() != nil }
-	s.tasks = task.NewRegistry(s.process, isOpen, s)
-	s.files = files.NewStore(s.process)
+	s.Hooks = hook.NewQueue(ctx, s.enqueueSeries)
+	isOpen := func() bool { return s.Current() != nil }
+	s.Tasks = task.NewRegistry(s.Process, isOpen, s)
+	s.Files = files.NewStore(s.Process)
 	s.services = service.NewList(ctx)
 	s.services.Start(
 		service.Service{Name: "state store", Stop: s.closeStore},
-		service.Service{Name: "staged files", Stop: s.files.Close},
-		service.Ending("work with the state store", s.process.Close),
+		service.Service{Name: "staged files", Stop: s.Files.Close},
+		service.Ending("work with the state store", s.Process.Close),
 		service.Ending("webhook delivery", s.outbox.Close),
-		service.Ending("hooks", s.hooks.Close),
-		service.Ending("tasks", func() { s.tasks.Close(call.ErrStopped) }),
+		service.Ending("hooks", s.Hooks.Close),
+		service.Ending("tasks", func() { s.Tasks.Close(call.ErrStopped) }),
 	)
 	return s
 }
 
-// newMemoryState returns a State that ends with the process.
-func newMemoryState(ctx context.Context) *State {
-	return NewState(ctx, func(ctx context.Context) (state.Store, error) { return state.Open(ctx, "") })
+// NewMemory returns a State that ends with the process.
+func NewMemory(ctx context.Context) *State {
+	return New(ctx, func(ctx context.Context) (state.Store, error) { return state.Open(ctx, "") })
 }
 
-// configure sets where the configuration wants the state kept. It reports false when the store is
+// Configure sets where the configuration wants the state kept. It reports false when the store is
 // open elsewhere: a state does not move while the server runs.
-func (s *State) configure(config *hcl.State) bool {
+func (s *State) Configure(config *hcl.State) bool {
 	s.opening.Lock()
 	defer s.opening.Unlock()
 	s.mu.Lock()
@@ -119,14 +121,14 @@ func (s *State) configure(config *hcl.State) bool {
 	return true
 }
 
-// open returns the open store, and opens it when it is not open.
-func (s *State) open(ctx context.Context) (*openState, error) {
-	if opened := s.current(); opened != nil {
+// Open returns the open store, and opens it when it is not open.
+func (s *State) Open(ctx context.Context) (*Opened, error) {
+	if opened := s.Current(); opened != nil {
 		return opened, nil
 	}
 	s.opening.Lock()
 	defer s.opening.Unlock()
-	if opened := s.current(); opened != nil {
+	if opened := s.Current(); opened != nil {
 		return opened, nil
 	}
 	s.mu.Lock()
@@ -141,86 +143,76 @@ func (s *State) open(ctx context.Context) (*openState, error) {
 		store.Close()
 		return nil, err
 	}
-	opened := &openState{store, sealer, approval.NewStore(store)}
-	opened.book.OnChange(func(id string) { s.onApprovalChange(opened.book, id) })
+	opened := &Opened{store, sealer, approval.NewStore(store)}
+	opened.Approvals.OnChange(func(id string) { s.onApprovalChange(opened.Approvals, id) })
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.opened = opened
 	return opened, nil
 }
 
-// openStore is open for those who need only the store.
-func (s *State) openStore(ctx context.Context) (state.Store, error) {
-	opened, err := s.open(ctx)
+// OpenStore is open for those who need only the store.
+func (s *State) OpenStore(ctx context.Context) (state.Store, error) {
+	opened, err := s.Open(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return opened.Store, nil
 }
 
-// current returns the open store, and nil when it is not open.
-func (s *State) current() *openState {
+// Current returns the open store, and nil when it is not open.
+func (s *State) Current() *Opened {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.opened
 }
 
-// openIfExists opens the store if it exists already or is declared, and returns nil otherwise.
-func (s *State) openIfExists(ctx context.Context) (*openState, error) {
+// OpenIfExists opens the store if it exists already or is declared, and returns nil otherwise.
+func (s *State) OpenIfExists(ctx context.Context) (*Opened, error) {
 	s.mu.Lock()
 	exists := s.opened != nil || s.config != nil || s.exists != nil && s.exists(s.config)
 	s.mu.Unlock()
 	if !exists {
 		return nil, nil
 	}
-	return s.open(ctx)
+	return s.Open(ctx)
 }
 
-// recordDecisions records the decision of an approval that waits for that, or those of all approvals
+// RecordDecisions has the decision of an approval that waits for that recorded, or those of all approvals
 // when the ID is empty. It does not wait, and does nothing before the store is open.
-func (s *State) recordDecisions(id string) {
-	s.mu.Lock()
-	opened, record := s.opened, s.recordDecision
-	s.mu.Unlock()
-	if record != nil && opened != nil {
-		s.process.Go(func(ctx context.Context) { record(ctx, opened.book, id) })
+func (s *State) RecordDecisions(id string) {
+	opened, o := s.Current(), s.currentObserver()
+	if o != nil && opened != nil {
+		s.Process.Go(func(ctx context.Context) { o.RecordDecisions(ctx, opened.Approvals, id) })
 	}
 }
 
-// setDecisionRecorder sets what records decisions that were stored by processes without the audit
-// log.
-func (s *State) setDecisionRecorder(record decisionRecorder) {
+// Observe sets what is told of approvals.
+func (s *State) Observe(o Observer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.recordDecision = record
+	s.observer = o
 }
 
-// setApprovalObserver sets what is told of approvals.
-func (s *State) setApprovalObserver(o approvalObserver) {
+func (s *State) currentObserver() Observer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.approvals = o
-}
-
-func (s *State) approvalObserver() approvalObserver {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.approvals
+	return s.observer
 }
 
 func (s *State) onApprovalChange(book *approval.Store, id string) {
 	s.outbox.Resolve(call.DecisionEventID(id))
 	s.outbox.Resolve(call.PublicationID(id))
-	if o := s.approvalObserver(); o != nil {
-		o.approvalChanged(book, id)
+	if o := s.currentObserver(); o != nil {
+		o.ApprovalChanged(book, id)
 	}
 }
 
 // Approvals implements call.State.
-func (s *State) Approvals() *approval.Store { return s.current().book }
+func (s *State) Approvals() *approval.Store { return s.Current().Approvals }
 
 // Sealer implements call.State.
-func (s *State) Sealer() *elicit.Sealer { return s.current().sealer }
+func (s *State) Sealer() *elicit.Sealer { return s.Current().Sealer }
 
 // Resolve implements task.Events.
 func (s *State) Resolve(id string) { s.outbox.Resolve(id) }
@@ -228,7 +220,7 @@ func (s *State) Resolve(id string) { s.outbox.Resolve(id) }
 // resolveEvent implements webhook.Resolver.
 func (s *State) resolveEvent(ctx context.Context, subject string) (*webhook.Event, bool, error) {
 	if id, ok := strings.CutPrefix(subject, task.EventSubject); ok {
-		return s.tasks.Event(ctx, id)
+		return s.Tasks.Event(ctx, id)
 	}
 	if id, ok := strings.CutPrefix(subject, call.ApprovalSubject); ok {
 		return s.approvalEvent(ctx, id)
@@ -241,11 +233,11 @@ func (s *State) resolveEvent(ctx context.Context, subject string) (*webhook.Even
 
 // findDecided returns an approval that is decided or has expired. Known is false while it is pending.
 func (s *State) findDecided(ctx context.Context, id string) (a *approval.Approval, known bool, err error) {
-	opened, err := s.open(ctx)
+	opened, err := s.Open(ctx)
 	if err != nil {
 		return nil, false, err
 	}
-	if a, err = opened.book.Find(ctx, id); err != nil || a == nil {
+	if a, err = opened.Approvals.Find(ctx, id); err != nil || a == nil {
 		return nil, err == nil, err
 	}
 	return a, a.IsDecided(), nil
@@ -254,8 +246,8 @@ func (s *State) findDecided(ctx context.Context, id string) (a *approval.Approva
 // publishApproval publishes the decision of an approval for hooks. It has no event of its own.
 func (s *State) publishApproval(ctx context.Context, id string) (none *webhook.Event, known bool, err error) {
 	a, known, err := s.findDecided(ctx, id)
-	if o := s.approvalObserver(); known && a != nil && o != nil {
-		o.publishDecision(ctx, a)
+	if o := s.currentObserver(); known && a != nil && o != nil {
+		o.PublishDecision(ctx, a)
 	}
 	return nil, known, err
 }
@@ -271,14 +263,14 @@ func (s *State) approvalEvent(ctx context.Context, id string) (e *webhook.Event,
 	if a.Decision != nil {
 		at = a.Decision.At
 	}
-	body, err := decidedApproval(a).AppendJSON(nil)
+	body, err := DecidedApproval(a).AppendJSON(nil)
 	e = &webhook.Event{ID: call.DecisionEventID(id), Type: "approval.decided", At: at, Data: json.RawMessage(body)}
 	return e, err == nil, err
 }
 
-// decidedApproval returns an approval that is not pending with the status that its event has: approved, whether or not
+// DecidedApproval returns an approval that is not pending with the status that its event has: approved, whether or not
 // it was used, rejected, void or expired.
-func decidedApproval(a *approval.Approval) *approval.Approval {
+func DecidedApproval(a *approval.Approval) *approval.Approval {
 	decided := *a
 	switch {
 	case a.Decision == nil:
@@ -289,9 +281,18 @@ func decidedApproval(a *approval.Approval) *approval.Approval {
 	return &decided
 }
 
-// health pings the store; nil for a store that is not open, and for a file that can be used.
-func (s *State) health(ctx context.Context) *Health {
-	opened := s.current()
+// Health says whether the state store, or the audit log, is available.
+type Health struct {
+	OK    bool   `json:"ok"`
+	Error string `json:"error,omitempty"`
+}
+
+// PingTimeout is how long a server has to answer a health check.
+const PingTimeout = time.Second
+
+// Health pings the store; nil for a store that is not open, and for a file that can be used.
+func (s *State) Health(ctx context.Context) *Health {
+	opened := s.Current()
 	if opened == nil {
 		return nil
 	}
@@ -299,7 +300,7 @@ func (s *State) health(ctx context.Context) *Health {
 	if !ok {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
+	ctx, cancel := context.WithTimeout(ctx, PingTimeout)
 	defer cancel()
 	err := store.Ping(ctx)
 	if _, remote := store.(state.RemoteStore); !remote && err == nil {
@@ -331,10 +332,10 @@ func (s *State) closeStore() error {
 	return opened.Close()
 }
 
-// startUploadCleanup removes interrupted uploads, if there can be any. Where the store cannot be
+// StartUploadCleanup removes interrupted uploads, if there can be any. Where the store cannot be
 // opened, the next upload tries again.
-func (s *State) startUploadCleanup(ctx context.Context) {
-	if store, err := s.openIfExists(ctx); err == nil && store != nil {
-		s.files.StartCleanup()
+func (s *State) StartUploadCleanup(ctx context.Context) {
+	if store, err := s.OpenIfExists(ctx); err == nil && store != nil {
+		s.Files.StartCleanup()
 	}
 }
