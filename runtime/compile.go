@@ -199,7 +199,7 @@ func (c *compiler) openAuthentication() {
 	}
 	c.g.Authenticator = auth.New(c.ctx, cfg.Auth, auth.Options{
 		Issuers: c.build.Issuers, Certificates: c.g.Certificates, Log: c.build.Log, Now: c.build.Now,
-		Names: served.NamesOf(cfg), Defer: c.g.cleanups.add,
+		Names: c.g.ServerNames(), Defer: c.g.cleanups.add,
 	})
 }
 

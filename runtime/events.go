@@ -6,8 +6,6 @@ import (
 	"hatchel/hcl/eventkind"
 	"hatchel/runtime/event"
 	"hatchel/runtime/hook"
-	"hatchel/runtime/mcp"
-	"hatchel/runtime/task"
 )
 
 // openEvents makes what publishes the events of the generation, if anything can read them.
@@ -70,31 +68,4 @@ func (b *Build) publishConnection(name, state, message string) {
 			event.Member{Name: "connection", Value: name}, event.Member{Name: "state", Value: state},
 			event.Member{Name: "message", Value: message})
 	}
-}
-
-// SessionChanged implements mcp.Observer.
-func (h *Host) SessionChanged(name string, owner *mcp.Identity, state string) {
-	m := event.Meta{Kind: eventkind.Session, Owner: owner.Owner()}
-	if owner != nil {
-		m.Subject = owner.Subject
-	}
-	env := h.Current().Env
-	env.Events.Publish(env.Running, m, event.Member{Name: "session", Value: name},
-		event.Member{Name: "state", Value: state}, event.Member{Name: "subject", Value: m.Subject})
-}
-
-// TaskFinished implements task.Audience.
-func (h *Host) TaskFinished(t *task.Task) {
-	env := h.Current().Env
-	if !env.Events.Wants(eventkind.TaskFinished) {
-		return
-	}
-	m := event.Meta{Kind: eventkind.TaskFinished, Operation: "tool", Name: t.Tool, Owner: t.Owner}
-	if t.Identity != nil {
-		m.Subject = t.Identity.Subject
-	}
-	env.Events.Publish(env.Running, m, event.Member{Name: "tool", Value: t.Tool},
-		event.Member{Name: "task", Value: t.ID()}, event.Member{Name: "status", Value: t.Status},
-		event.Member{Name: "outcome", Value: t.Outcome}, event.Member{Name: "subject", Value: m.Subject},
-		event.Member{Name: "created", Value: t.CreatedTime()})
 }

@@ -77,7 +77,7 @@ func TestWhoSeesWhichEvents(t *testing.T) {
 	}
 	h.CallTool(ctx, &mcp.CallRequest{Name: "b", Caller: callerOf("ben")})
 	h.GetPrompt(ctx, &mcp.CallRequest{Name: "p", Caller: ada})
-	h.SessionChanged("s", nil, "begun")
+	h.Telemetry().SessionChanged("s", nil, "begun")
 	const calls = "tool_call tool_result "
 	for _, c := range []struct {
 		caller   *mcp.Caller

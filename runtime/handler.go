@@ -169,11 +169,11 @@ func (h *Host) TLSConfig() *tls.Config {
 var errNoTLS = errors.New("the configuration has no certificates any more")
 
 // newTLSConfig returns the only configuration of all connections, which has the keys that resume their sessions.
-func (h *Host) newTLSConfig() *tls.Config {
+func newTLSConfig(certificates func() *auth.Certificates) *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12,
 		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
-			if now := h.Certificates(); now != nil {
+			if now := certificates(); now != nil {
 				return now.Config(), nil
 			}
 			return nil, errNoTLS // a reload has removed them since the connection began
@@ -189,17 +189,11 @@ func (h *Host) admit(ctx context.Context, c *mcp.Caller) (*Generation, error) {
 		return nil, mcp.ErrClosing
 	case !g.IsAuthenticated(c):
 		g.leave()
-		return nil, h.refuseUnauthorized(ctx, c)
+		err := mcp.Unauthorized()
+		h.operator.RecordRefusal(ctx, operator.Refusal{Status: http.StatusUnauthorized, Reason: err.Message, Caller: c})
+		return nil, err
 	}
 	return g, nil
-}
-
-// refuseUnauthorized records that the credentials of a caller are no longer valid, and returns the
-// error that says so.
-func (h *Host) refuseUnauthorized(ctx context.Context, c *mcp.Caller) error {
-	err := mcp.Unauthorized()
-	h.operator.RecordRefusal(ctx, operator.Refusal{Status: http.StatusUnauthorized, Reason: err.Message, Caller: c})
-	return err
 }
 
 // SubscribeResource subscribes the notifier to the document at a URI. A caller who may not read it may not
@@ -236,22 +230,6 @@ func (h *Host) MayNotify(caller *mcp.Caller, uri string) bool {
 	return r != nil && g.IsAuthenticated(caller) && r.MaySubscribe(h.subscriptions.Context(), caller, variables)
 }
 
-// resourcesChanged notifies of the subscribed documents that differ between two generations.
-func (h *Host) resourcesChanged(last, next *Generation) {
-	h.subscriptions.OnReload(func(uri string, toolsets map[string]int) (*call.Resource, bool) {
-		before, _ := last.Views.Full.Resource(uri)
-		after, _ := next.Views.Full.Resource(uri)
-		differs := (before == nil) != (after == nil) || after != nil &&
-			(before.Decl.Digest != after.Decl.Digest || before.Rules.Digest() != after.Rules.Digest())
-		for toolset := range toolsets {
-			before, _ := last.Views.Of(toolset).Resource(uri)
-			after, _ := next.Views.Of(toolset).Resource(uri)
-			differs = differs || (before == nil) != (after == nil)
-		}
-		return after, differs
-	})
-}
-
 // subscribedServer implements subscribe.Server.
 type subscribedServer struct{ *Host }
 
@@ -267,7 +245,7 @@ func (s subscribedServer) Resource(uri string) (*call.Resource, map[string]strin
 
 // NotifyUpdated implements subscribe.Server.
 func (s subscribedServer) NotifyUpdated(uri string) {
-	s.notify(func(n Notifier) { n.ResourceUpdated(uri) })
+	s.clients.notify(func(n Notifier) { n.ResourceUpdated(uri) })
 }
 
 // LogReadFailure implements subscribe.Server.

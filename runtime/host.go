@@ -12,7 +12,6 @@ import (
 	"context"
 	"crypto/tls"
 	"io/fs"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,7 +22,6 @@ import (
 	"hatchel/runtime/call"
 	"hatchel/runtime/hold"
 	"hatchel/runtime/mcp"
-	"hatchel/runtime/metrics"
 	"hatchel/runtime/operator"
 	"hatchel/runtime/served"
 	"hatchel/runtime/subscribe"
@@ -44,8 +42,8 @@ type Host struct {
 	build         *Build
 	options       HostOptions
 	current       atomic.Pointer[Generation]
-	notifier      atomic.Pointer[Notifier]
-	history       atomic.Pointer[metrics.History] // nil without a console
+	clients       clients
+	telemetry     Telemetry
 	subscriptions *subscribe.Registry
 	operator      *operator.Operator
 	tls           *tls.Config // of connections, while the current configuration has certificates
@@ -58,9 +56,7 @@ type Host struct {
 	retiring sync.WaitGroup
 	services *service.List // in the order in which each may use those before it
 
-	mu     sync.Mutex
-	status Status            // guarded by mu
-	served []served.Revision // the latest, in order; guarded by mu
+	loads loads
 }
 
 // NewHost returns a Host that has no tools until something is loaded.
@@ -72,9 +68,11 @@ func NewHost(ctx context.Context, o HostOptions) *Host {
 	h := &Host{
 		options: o, build: o.Build.withDefaults(ctx), closing: make(chan struct{}), services: service.NewList(ctx),
 	}
-	h.tls = h.newTLSConfig()
-	h.build.State.Tasks.SetAudience(h)
+	h.tls = newTLSConfig(h.Certificates)
+	h.clients.host = h
+	h.build.State.Tasks.SetAudience(&h.clients)
 	h.build.State.Process.SetLog(h.build.Log)
+	h.telemetry.host = h
 	h.operator = operator.New(h, h.build.State, h.build.caches.events, h.build.Log)
 	h.build.State.Observe(h.operator)
 	empty, _ := Compile(ctx, &hcl.Config{}, *h.build)
@@ -92,9 +90,13 @@ func NewHost(ctx context.Context, o HostOptions) *Host {
 	}
 	h.services.Start(
 		service.Ending("events", h.build.caches.events.Close),
-		service.Ending("history of calls", func() { h.keepHistory(nil) }),
+		service.Ending("history of calls", func() { h.telemetry.keepHistory(nil) }),
 		service.Ending("log of refusals", h.operator.Flush),
-		service.Ending("configurations", h.retireAll),
+		service.Ending("configurations", func() {
+			close(h.closing)
+			h.current.Load().retire(0, h.closing)
+			h.retiring.Wait()
+		}),
 		service.Ending("subscriptions", h.subscriptions.Close),
 		service.Ending("tasks", func() { h.build.State.Tasks.Close(call.ErrStopped) }),
 	)
@@ -137,13 +139,13 @@ func (h *Host) LoadRevision(ctx context.Context, from Revision) Report {
 	options.Dir, build.Dir, build.Commit = from.Dir, from.Dir, from.Commit
 	cfg, diags := hcl.Load(from.Files, h.build.Set.Kinds(), options)
 	if diags.HasErrors() {
-		return h.recordLoad(last, last, Report{Diagnostics: diags, Sources: cfg.Sources, Commit: from.Commit}, began)
+		return h.loads.record(h.latest.id, last, last, Report{Diagnostics: diags, Sources: cfg.Sources, Commit: from.Commit}, began)
 	}
 	before := h.latest
 	h.latest = latestLoad{cfg.ID, cfg.Sources}
 	if h.loaded && last.build.Dir == build.Dir && before.id == cfg.ID &&
 		served.OnlyTestsDiffer(last.Config, cfg, before.sources) {
-		return h.recordLoad(last, last, Report{Diagnostics: diags, Sources: cfg.Sources, OK: true, Commit: from.Commit,
+		return h.loads.record(h.latest.id, last, last, Report{Diagnostics: diags, Sources: cfg.Sources, OK: true, Commit: from.Commit,
 			OldSecrets: cfg.OldSecrets}, began)
 	}
 	decision := h.options.Hold.Decide(from.Files, last.Config, cfg)
@@ -151,7 +153,7 @@ func (h *Host) LoadRevision(ctx context.Context, from Revision) Report {
 	if held := decision.Held; held != nil {
 		report := Report{Diagnostics: diags.Sort(), Sources: cfg.Sources, Held: !options.Start, Hold: held,
 			Commit: from.Commit}
-		report = h.recordLoad(last, last, report, began)
+		report = h.loads.record(h.latest.id, last, last, report, began)
 		if decision.IsNew {
 			recordHeld(last, held, from.Commit)
 		}
@@ -163,7 +165,7 @@ func (h *Host) LoadRevision(ctx context.Context, from Revision) Report {
 	report := Report{Diagnostics: diags, Sources: cfg.Sources, Held: c.held, Commit: from.Commit,
 		OldSecrets: cfg.OldSecrets}
 	if next == nil {
-		return h.recordLoad(last, last, report, began)
+		return h.loads.record(h.latest.id, last, last, report, began)
 	}
 	h.loaded = true
 	report.Released = h.options.Hold.Release(build.Dir)
@@ -176,7 +178,7 @@ func (h *Host) Refuse(report Report) Report {
 	h.loading.Lock()
 	defer h.loading.Unlock()
 	last := h.Current()
-	return h.recordLoad(last, last, report, time.Now())
+	return h.loads.record(h.latest.id, last, last, report, time.Now())
 }
 
 // commit makes next the current generation. It cannot fail.
@@ -186,25 +188,25 @@ func (h *Host) commit(last, next *Generation, report Report, began time.Time) Re
 	next.applyAuditLimits()
 	h.build.State.ServeWebhooks(next.Config, h.build.Version, h.build.Log)
 	h.current.Store(next)
-	h.serveMetrics(next)
-	h.serveConsole(next)
-	h.keepHistory(next)
+	h.telemetry.serve(next)
+	h.build.Console.serve(next.pages, h.TLSConfig, h.build.Log)
+	h.telemetry.keepHistory(next)
 	h.build.caches.waiters.NotifyReload()
 	h.build.State.RecordDecisions("") // that were stored while no audit log was open
-	report = h.recordLoad(last, next, report, began)
+	report = h.loads.record(h.latest.id, last, next, report, began)
 	h.build.caches.events.Changed()
 	if isFirst {
 		h.publishServer("started")
 	}
-	h.notify(func(n Notifier) { n.Retain(next.Authenticator.StillValid) })
-	h.viewsChanged(last, next)
-	h.resourcesChanged(last, next)
+	h.clients.notify(func(n Notifier) { n.Retain(next.Authenticator.StillValid) })
+	h.clients.viewsChanged(last, next)
+	h.clients.resourcesChanged(last, next)
 	next.Probes.Keep(func() bool {
 		if h.Current() != next {
 			return false
 		}
 		if toolsets := next.Views.Publish(); len(toolsets) > 0 {
-			h.toolsChanged(toolsets)
+			h.clients.toolsChanged(toolsets)
 		}
 		return true
 	})
@@ -229,13 +231,6 @@ func (h *Host) Close() {
 	if err := h.services.Stop(); err != nil {
 		h.build.Log.Warn("server not stopped cleanly", "error", err)
 	}
-}
-
-// retireAll ends all generations, and waits until what they have opened is closed.
-func (h *Host) retireAll() {
-	close(h.closing)
-	h.current.Load().retire(0, h.closing)
-	h.retiring.Wait()
 }
 
 // AwaitRetired waits until replaced generations are closed, and the current one has asked its
@@ -302,66 +297,8 @@ func (h *Host) pin() *Generation {
 	}
 }
 
-// Notifier is notified of changes. Its methods must not block.
-type Notifier interface {
-	// Changed is called when lists have changed.
-	ListsChanged(in func(toolset string) mcp.Changes)
-
-	// ResourceUpdated is called when a document with subscribers may read differently.
-	ResourceUpdated(uri string)
-
-	// TaskChanged is called when a task has changed, with its members as encoded JSON without braces.
-	TaskChanged(id string, members []byte)
-
-	// FollowsTask reports whether a task has subscribers.
-	FollowsTask(id string) bool
-
-	// Retain is called when other credentials are valid than before. Sessions of the others must be
-	// closed.
-	Retain(valid func(*mcp.Identity) bool)
-
-	// Connected returns how many sessions and streams of clients there are.
-	Connected() (sessions, streams int)
-}
-
 // SetNotifier sets the Notifier for changes from now on.
-func (h *Host) SetNotifier(n Notifier) { h.notifier.Store(&n) }
-
-func (h *Host) notify(tell func(Notifier)) {
-	if n := h.notifier.Load(); n != nil {
-		tell(*n)
-	}
-}
-
-// TaskChanged implements task.Audience.
-func (h *Host) TaskChanged(id string, members []byte) {
-	h.notify(func(n Notifier) { n.TaskChanged(id, members) })
-}
-
-// FollowsTask implements task.Audience.
-func (h *Host) FollowsTask(id string) (follows bool) {
-	h.notify(func(n Notifier) { follows = n.FollowsTask(id) })
-	return follows
-}
-
-// listsChanged notifies of the lists that changes names for each toolset.
-func (h *Host) listsChanged(changes func(toolset string) mcp.Changes) {
-	h.notify(func(n Notifier) { n.ListsChanged(changes) })
-}
-
-// toolsChanged notifies that the lists of tools of these toolsets have changed.
-func (h *Host) toolsChanged(toolsets []string) {
-	h.listsChanged(func(toolset string) mcp.Changes {
-		return mcp.Changes{Tools: slices.Contains(toolsets, toolset)}
-	})
-}
-
-// viewsChanged notifies of the lists that differ between two generations.
-func (h *Host) viewsChanged(last, next *Generation) {
-	if changes, differ := last.Views.Compare(&next.Views); differ {
-		h.listsChanged(changes)
-	}
-}
+func (h *Host) SetNotifier(n Notifier) { h.clients.notifier.Store(&n) }
 
 // recordHeld records that a reload waits for its lock.
 func recordHeld(served *Generation, held *hold.Held, commit string) {

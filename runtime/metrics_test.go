@@ -32,7 +32,7 @@ func TestMetricsAllocateNothingInACall(t *testing.T) {
 	if with > without {
 		t.Errorf("a call allocates %v times, and without metrics %v times", with, without)
 	}
-	m, _ := h.Metrics()
+	m, _ := h.Telemetry().Metrics()
 	w := httptest.NewRecorder()
 	m.ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
 	for _, want := range []string{
@@ -58,7 +58,7 @@ telemetry {
 }
 `)
 	call()
-	m, _ := h.Metrics()
+	m, _ := h.Telemetry().Metrics()
 	w, r := httptest.NewRecorder(), httptest.NewRequest("GET", "/metrics", nil)
 	r.Header.Set("Accept", "application/openmetrics-text; version=1.0.0")
 	m.ServeHTTP(w, r)
@@ -71,7 +71,7 @@ telemetry {
 func TestNothingIsMeasuredWithoutTheBlock(t *testing.T) {
 	h, call := newCaller(t, "")
 	call()
-	if m, decl := h.Metrics(); m != nil || decl != nil || h.Observes() {
+	if m, decl := h.Telemetry().Metrics(); m != nil || decl != nil || h.Telemetry().Observes() {
 		t.Error("there are metrics")
 	}
 }
@@ -94,7 +94,7 @@ func TestCachesKeysAnswersTasksAndTheStateAreMeasured(t *testing.T) {
 	mustCall(t, h, modernRequest("asks", `{}`, `{}`)) // of a client that cannot be asked
 	startTask(t, h, "later")
 	waitForTasks(t, h)
-	m, _ := h.Metrics()
+	m, _ := h.Telemetry().Metrics()
 	r := httptest.NewRecorder()
 	m.ServeHTTP(r, httptest.NewRequest("GET", "/metrics", nil))
 	for _, want := range []string{

@@ -130,15 +130,15 @@ func TestAllReadersAreToldThatACallHasFailedInPart(t *testing.T) {
 			if n := strings.Count(data, "\n") + 1; n != 2 || strings.Count(log.String(), "\n") != 2 {
 				t.Errorf("%d events, log\n%s", n, log.String())
 			}
-			m, _ := h.Metrics()
+			m, _ := h.Telemetry().Metrics()
 			r := httptest.NewRecorder()
 			m.ServeHTTP(r, httptest.NewRequest("GET", "/metrics", nil))
 			if text := r.Body.String(); !strings.Contains(text, `name="t",outcome="partial"`) || strings.Contains(text, `outcome="ok",replayed`) ||
 				!strings.Contains(text, `hatchel_caller_calls_total{outcome="partial",subject="ann"} 2`) {
 				t.Errorf("the metrics are\n%s", text)
 			}
-			h.History().Read(time.Now())
-			if chart, _ := h.History().Chart("t"); chart.Hours[metrics.HoursKept-1].OK > 0 {
+			h.Telemetry().History().Read(time.Now())
+			if chart, _ := h.Telemetry().History().Chart("t"); chart.Hours[metrics.HoursKept-1].OK > 0 {
 				t.Errorf("the chart counts it as ok: %+v", chart.Hours[metrics.HoursKept-1])
 			}
 		})

@@ -90,9 +90,9 @@ type Readiness struct {
 
 // Status returns what the Host knows of its loads.
 func (h *Host) Status() Status {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.status
+	h.loads.mu.Lock()
+	defer h.loads.mu.Unlock()
+	return h.loads.status
 }
 
 // Readiness asks the connections and says what is served.
@@ -102,7 +102,7 @@ func (h *Host) Readiness(ctx context.Context) Readiness {
 		return Readiness{Diagnostics: hcl.Diagnostics{}, Refused: hcl.Diagnostics{}}
 	}
 	defer g.leave()
-	r := h.describeServed(g)
+	r := describeServed(g, h.Status())
 	var asked sync.WaitGroup // all at once: each takes up to store.PingTimeout to find out that nothing answers
 	asked.Go(func() { r.Connections = g.Probes.Health(ctx) })
 	asked.Go(func() { r.State = h.build.State.Health(ctx) })
@@ -120,11 +120,10 @@ func (h *Host) Served() Readiness {
 		return Readiness{}
 	}
 	defer g.leave()
-	return h.describeServed(g)
+	return describeServed(g, h.Status())
 }
 
-func (h *Host) describeServed(g *Generation) Readiness {
-	s := h.Status()
+func describeServed(g *Generation, s Status) Readiness {
 	r := Readiness{
 		Ready:       !s.Loaded.IsZero(),
 		Revision:    g.Config.ID,
@@ -144,16 +143,23 @@ func (h *Host) describeServed(g *Generation) Readiness {
 	return r
 }
 
-// recordLoad completes and records what a load came to. A load that has failed serves what was served before: its
+// loads are what a Host knows of its loads.
+type loads struct {
+	mu     sync.Mutex
+	status Status            // guarded by mu
+	served []served.Revision // the latest, in order; guarded by mu
+}
+
+// record completes and records what a load came to. Loaded is the configuration that was loaded or is held. A load that has failed serves what was served before: its
 // next generation is the last one.
-func (h *Host) recordLoad(last, next *Generation, r Report, began time.Time) Report {
+func (ls *loads) record(loaded string, last, next *Generation, r Report, began time.Time) Report {
 	r.Revision, r.Change, r.OK = next.Config.ID, last.Revision().Compare(next.Revision()), r.OK || next != last
 	r.Diagnostics, r.Duration = append(hcl.Diagnostics{}, r.Diagnostics...), millisecondsSince(began)
 	replaced := r.OK && r.Previous != "" && r.Previous != r.Revision
 	if replaced {
 		r.Differences = hold.Differences(last.Config, next.Config)
 	}
-	h.setReport(r)
+	ls.set(r, loaded, next)
 	next.measureLoad(r, time.Since(began))
 	publishLoad(last, next, &r)
 	if replaced {
@@ -162,44 +168,44 @@ func (h *Host) recordLoad(last, next *Generation, r Report, began time.Time) Rep
 	return r
 }
 
-func (h *Host) setReport(r Report) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.status.Last = r
-	h.keepLoad(&r)
+func (ls *loads) set(r Report, loaded string, now *Generation) {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	ls.status.Last = r
+	ls.keep(&r, loaded)
 	if !r.OK {
 		return
 	}
-	h.status.Loaded = time.Now()
+	ls.status.Loaded = time.Now()
 	if r.Previous == r.Revision {
 		return
 	}
 	if r.Previous != "" {
-		h.status.Change = &r.Change
+		ls.status.Change = &r.Change
 	}
-	h.served = append(h.served, h.current.Load().Revision())
-	h.served = h.served[max(0, len(h.served)-maxServed):]
+	ls.served = append(ls.served, now.Revision())
+	ls.served = ls.served[max(0, len(ls.served)-maxServed):]
 }
 
 // maxLoads is how many of the last loads a Host keeps.
 const maxLoads = 20
 
-// keepLoad adds a load to the last ones. A held configuration that is tried again is the same load. The caller holds
-// mu and loading.
-func (h *Host) keepLoad(r *Report) {
+// keep adds a load to the last ones. A held configuration that is tried again is the same load. The caller holds
+// mu.
+func (ls *loads) keep(r *Report, loaded string) {
 	l := Load{At: time.Now(), Result: r.Result(), Change: r.Change}
 	l.Errors, _ = r.Diagnostics.Counts()
 	if r.Hold != nil {
 		l.Differences = len(r.Hold.Changes)
 	}
 	if l.Result != "failed" {
-		l.Revision = h.latest.id
+		l.Revision = loaded
 	}
-	last := h.status.Loads
+	last := ls.status.Loads
 	if l.Result == "held" && len(last) > 0 && last[0].Result == "held" && last[0].Revision == l.Revision {
 		return
 	}
-	h.status.Loads = slices.Concat([]Load{l}, last[:min(len(last), maxLoads-1)])
+	ls.status.Loads = slices.Concat([]Load{l}, last[:min(len(last), maxLoads-1)])
 }
 
 // maxServed is how many of the latest revisions a Host can report the differences to.
@@ -208,11 +214,11 @@ const maxServed = 64
 // ChangeSince returns how the served configuration differs from the one with a revision. It reports
 // whether this Host has served that revision lately.
 func (h *Host) ChangeSince(revision string) (served.Change, bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, s := range h.served {
+	h.loads.mu.Lock()
+	defer h.loads.mu.Unlock()
+	for _, s := range h.loads.served {
 		if s.ID == revision {
-			return s.Compare(h.served[len(h.served)-1]), true
+			return s.Compare(h.loads.served[len(h.loads.served)-1]), true
 		}
 	}
 	return served.Change{Added: []string{}, Removed: []string{}, Changed: []string{}}, false

@@ -6,17 +6,23 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"hatchel/hcl"
+	"hatchel/hcl/eventkind"
 	"hatchel/runtime/audit"
 	"hatchel/runtime/call"
 	"hatchel/runtime/digest"
 	"hatchel/runtime/endpoint"
+	"hatchel/runtime/event"
+	"hatchel/runtime/limit"
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/metrics"
+	"hatchel/runtime/probe"
 	"hatchel/runtime/store"
 	"hatchel/runtime/trace"
+	"hatchel/runtime/webhook"
 )
 
 // openMetrics measures what is declared, if this program measures, and opens the listener for metrics. The charts of a
@@ -44,14 +50,23 @@ func (c *compiler) openMetrics() {
 	c.g.cleanups.add(func() error { return exporter.Discard(listener) })
 }
 
-// serveMetrics serves the metrics where a generation wants them from now on.
-func (h *Host) serveMetrics(next *Generation) {
-	if exporter := h.build.Metrics; exporter != nil {
+// Telemetry measures what a Host does, and samples its state. It implements mcp.Observer.
+type Telemetry struct {
+	host    *Host
+	history atomic.Pointer[metrics.History] // nil without a console
+}
+
+// Telemetry returns what measures the server.
+func (h *Host) Telemetry() *Telemetry { return &h.telemetry }
+
+// serve serves the metrics where a generation wants them from now on.
+func (t *Telemetry) serve(next *Generation) {
+	if exporter := t.host.build.Metrics; exporter != nil {
 		exporter.Serve(next.scrapes, endpoint.Options{
-			Name: "metrics", TLS: h.TLSConfig, WriteTimeout: metrics.ScrapeTimeout, Log: h.build.Log,
+			Name: "metrics", TLS: t.host.TLSConfig, WriteTimeout: metrics.ScrapeTimeout, Log: t.host.build.Log,
 		})
 		if next.Metrics != nil {
-			next.Metrics.SetSampler(h.sampleMetrics)
+			next.Metrics.SetSampler(t.Sample)
 		}
 	}
 }
@@ -110,34 +125,34 @@ func (m measuredAudit) Append(r *audit.Record, durable bool) error {
 	return err
 }
 
-// sampleMetrics reads the state of the server. It asks the connections, as readiness does.
-func (h *Host) sampleMetrics() *metrics.Sample {
-	g, status := h.pin(), h.Status()
+// Sample reads the state of the server. It asks the connections, as readiness does.
+func (t *Telemetry) Sample() *metrics.Sample {
+	g, status := t.host.pin(), t.host.Status()
 	if g == nil {
-		return &metrics.Sample{Version: h.build.Version}
+		return &metrics.Sample{Version: t.host.build.Version}
 	}
 	defer g.leave()
 	ctx, cancel := context.WithTimeout(g.Env.Running, store.PingTimeout)
 	defer cancel()
 	s := &metrics.Sample{
-		Version: h.build.Version, Revision: g.Config.ID, Commit: g.build.Commit, Stale: status.isStale(),
+		Version: t.host.build.Version, Revision: g.Config.ID, Commit: g.build.Commit, Stale: status.isStale(),
 	}
-	h.notify(func(n Notifier) { s.Sessions, s.Streams = n.Connected() })
+	t.host.clients.notify(func(n Notifier) { s.Sessions, s.Streams = n.Connected() })
 	if g.Env.Tracing != nil {
-		dropped := h.build.caches.spansDropped.Load()
+		dropped := t.host.build.caches.spansDropped.Load()
 		s.SpansDropped = &dropped
 	}
-	if h.build.LogDropped != nil {
-		dropped := h.build.LogDropped()
+	if t.host.build.LogDropped != nil {
+		dropped := t.host.build.LogDropped()
 		s.LinesDropped = &dropped
 	}
 	var asked sync.WaitGroup // all at once
 	asked.Go(func() { s.Connections = g.Probes.Sample(ctx) })
-	asked.Go(func() { s.State = h.build.State.Sample(ctx) })
-	asked.Go(func() { s.Tasks = h.build.State.CountTasks(ctx) })
+	asked.Go(func() { s.State = t.host.build.State.Sample(ctx) })
+	asked.Go(func() { s.Tasks = t.host.build.State.CountTasks(ctx) })
 	asked.Go(func() { s.AuditWritable = upOf(g.AuditHealth(ctx)) })
-	asked.Go(func() { s.Webhooks = h.build.State.SampleWebhooks(ctx, g.Config) })
-	asked.Go(func() { s.ApprovalsPending = h.build.State.CountPending(ctx) })
+	asked.Go(func() { s.Webhooks = t.host.build.State.SampleWebhooks(ctx, g.Config) })
+	asked.Go(func() { s.ApprovalsPending = t.host.build.State.CountPending(ctx) })
 	asked.Wait()
 	return s
 }
@@ -150,15 +165,15 @@ func upOf(h *store.Health) *bool {
 }
 
 // SetScrapeHandler sets what serves the requests to the listener for metrics.
-func (h *Host) SetScrapeHandler(handler http.Handler) {
-	if h.build.Metrics != nil {
-		h.build.Metrics.SetHandler(handler)
+func (t *Telemetry) SetScrapeHandler(handler http.Handler) {
+	if t.host.build.Metrics != nil {
+		t.host.build.Metrics.SetHandler(handler)
 	}
 }
 
 // Metrics returns the metrics and their block; nil when none are served.
-func (h *Host) Metrics() (*metrics.Metrics, *hcl.Metrics) {
-	g := h.Current()
+func (t *Telemetry) Metrics() (*metrics.Metrics, *hcl.Metrics) {
+	g := t.host.Current()
 	if g.Metrics == nil || g.Config.Telemetry.Metrics == nil {
 		return nil, nil
 	}
@@ -166,41 +181,41 @@ func (h *Host) Metrics() (*metrics.Metrics, *hcl.Metrics) {
 }
 
 // keepHistory keeps the history of calls while a console shows it.
-func (h *Host) keepHistory(next *Generation) {
-	switch kept := h.history.Load(); {
+func (t *Telemetry) keepHistory(next *Generation) {
+	switch kept := t.history.Load(); {
 	case next != nil && next.Console != nil && next.Metrics != nil:
 		if kept == nil {
-			h.history.Store(metrics.StartHistory(next.Env.Running, next.Metrics))
+			t.history.Store(metrics.StartHistory(next.Env.Running, next.Metrics))
 		}
 	case kept != nil:
-		h.history.Store(nil)
+		t.history.Store(nil)
 		kept.Close()
 	}
 }
 
 // History returns what tools were called lately; nil without a console.
-func (h *Host) History() *metrics.History { return h.history.Load() }
+func (t *Telemetry) History() *metrics.History { return t.history.Load() }
 
 // Observes implements mcp.Observer.
-func (h *Host) Observes() bool { return h.Current().Metrics != nil }
+func (t *Telemetry) Observes() bool { return t.host.Current().Metrics != nil }
 
 // Answered implements mcp.Observer.
-func (h *Host) Answered(caller *mcp.Caller, method string, failed *mcp.Error, took time.Duration) {
+func (t *Telemetry) Answered(caller *mcp.Caller, method string, failed *mcp.Error, took time.Duration) {
 	code := 0
 	if failed != nil {
 		code = failed.Code
 	}
-	if m := h.Current().Metrics; m != nil {
+	if m := t.host.Current().Metrics; m != nil {
 		m.Answered(caller.Header != nil, method, code, took)
 	}
 }
 
 // MemoryRefused implements mcp.Observer.
-func (h *Host) MemoryRefused() { h.Current().Metrics.RefusedForMemory() }
+func (t *Telemetry) MemoryRefused() { t.host.Current().Metrics.RefusedForMemory() }
 
 // SessionEnded implements mcp.Observer.
-func (h *Host) SessionEnded(http bool, took time.Duration) {
-	if m := h.Current().Metrics; m != nil {
+func (t *Telemetry) SessionEnded(http bool, took time.Duration) {
+	if m := t.host.Current().Metrics; m != nil {
 		m.SessionEnded(http, took)
 	}
 }
@@ -238,4 +253,52 @@ func (c *compiler) openTracing() {
 		c.report("Traces cannot be sent", "The share of calls to trace is not known: "+err.Error()+".", decl.Range)
 	}
 	c.g.Env.Tracing = &call.Tracing{Tracer: trace.NewTracer(exporter, ratio, decl.Burst), Trust: decl.Trust}
+}
+
+// SessionChanged implements mcp.Observer.
+func (t *Telemetry) SessionChanged(name string, owner *mcp.Identity, state string) {
+	m := event.Meta{Kind: eventkind.Session, Owner: owner.Owner()}
+	if owner != nil {
+		m.Subject = owner.Subject
+	}
+	env := t.host.Current().Env
+	env.Events.Publish(env.Running, m, event.Member{Name: "session", Value: name},
+		event.Member{Name: "state", Value: state}, event.Member{Name: "subject", Value: m.Subject})
+}
+
+// ServerState is what the console shows of the systems that the server depends on, and of what is in its memory.
+type ServerState struct {
+	*metrics.Sample
+	Health   []probe.ConnectionHealth // of Sample.Connections, in their order
+	Webhooks []webhook.Health
+	Engine   string // of the state store
+	Limits   []limit.Usage
+	InUse    int // limits, of which Limits has the most used ones
+	Cached   int // results
+	Bytes    int // of them
+}
+
+// ServerState asks the connections, as readiness does.
+func (t *Telemetry) ServerState(ctx context.Context) *ServerState {
+	s := &ServerState{Sample: t.Sample(), Engine: "in memory"}
+	s.Cached, s.Bytes = t.host.build.caches.results.Size()
+	g := t.host.pin()
+	if g == nil {
+		return s
+	}
+	defer g.leave()
+	s.Health, s.Webhooks = g.Probes.Health(ctx), t.host.build.State.WebhookHealth(ctx, g.Config)
+	reading, cancel := context.WithTimeout(ctx, store.PingTimeout)
+	defer cancel()
+	s.Limits, s.InUse = t.host.build.caches.limiter.Usage(reading, g.Config)
+	switch decl := g.Config.State; {
+	case decl != nil && decl.Postgres != "":
+		s.Engine = "PostgreSQL"
+	case t.host.build.State.Current() != nil:
+		s.Engine = "SQLite"
+	}
+	for i := range s.Webhooks {
+		s.Webhooks[i].Error = g.Env.Scrubber.Text(s.Webhooks[i].Error)
+	}
+	return s
 }

@@ -260,11 +260,11 @@ func TestDroppedSpansAreAMetric(t *testing.T) {
 	mustCall(t, h, modernRequest("t", `{}`, `{}`))
 	load(t, h, strings.Replace(block, "traces = 1", "headers = { a = \"b\" }", 1)+aTool)
 	h.AwaitRetired()
-	if n := h.sampleMetrics().SpansDropped; n == nil || *n != 1 {
+	if n := h.Telemetry().Sample().SpansDropped; n == nil || *n != 1 {
 		t.Errorf("got %v", n)
 	}
 	load(t, h, aTool)
-	if n := h.sampleMetrics().SpansDropped; n != nil {
+	if n := h.Telemetry().Sample().SpansDropped; n != nil {
 		t.Errorf("without the block there are %d", *n)
 	}
 }

@@ -359,7 +359,7 @@ func (f *serveFlags) serve(
 // announceConsole says where the console is, if there is one: at the address of the server, nil for none, or at its
 // own.
 func (f *serveFlags) announceConsole(s *server.Server, address net.Addr) {
-	if s.Host.Console() == nil {
+	if s.Host.Current().Console == nil {
 		return
 	}
 	if own := s.Host.ConsoleAddr(); own != nil {

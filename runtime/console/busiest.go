@@ -30,7 +30,7 @@ func newBusyRow(chart *metrics.Chart) busyRow {
 
 // busiest returns the tools of the last hour with the most failed calls, and those with the slowest ones.
 func (c *Console) busiest(now time.Time) (failing, slowest []busyRow) {
-	history := c.Host.History()
+	history := c.Host.Telemetry().History()
 	history.Read(now)
 	var called []busyRow
 	for _, chart := range history.Charts() {

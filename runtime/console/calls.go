@@ -218,7 +218,7 @@ func (c *Console) calls(q *request) (*answer, error) {
 // checkViewer returns why a person may not see the console any more, after another configuration is served.
 func (c *Console) checkViewer(q *request) error {
 	now := *q
-	if now.block = c.Host.Console(); now.block != nil {
+	if now.block = c.Host.Current().Console; now.block != nil {
 		c.setSession(&now, q.session)
 	}
 	if now.block == nil || !isIdentifiedViewer(c, &now) {

@@ -27,7 +27,7 @@ type chartRow struct {
 
 // chartsOf returns the charts of the last hour and of the last day; none for a tool that was not called.
 func (c *Console) chartsOf(tool string, now time.Time) []chartData {
-	history := c.Host.History()
+	history := c.Host.Telemetry().History()
 	history.Read(now)
 	chart, ok := history.Chart(tool)
 	if !ok {

@@ -85,7 +85,7 @@ func TestChartsShowTheCallsOfATool(t *testing.T) {
 		}
 	}
 	s.load(oneTool)
-	if s.host.History() != nil {
+	if s.host.Telemetry().History() != nil {
 		t.Error("calls are kept for charts without a console")
 	}
 	s.load("console {}\n" + oneTool)

@@ -77,7 +77,7 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 
 // ServeHTTP implements http.Handler.
 func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if c.Host.Console() == nil && r.URL.Path != ticketPath { // whose response says why
+	if c.Host.Current().Console == nil && r.URL.Path != ticketPath { // whose response says why
 		http.NotFound(w, r)
 		return
 	}
@@ -202,7 +202,7 @@ func (c *Console) refuse(q *request, reason string) error {
 func (c *Console) handler(rt route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		q := &request{
-			Request: r, writer: w, block: c.Host.Console(), now: time.Now(), remote: c.Remote(r), release: func() {},
+			Request: r, writer: w, block: c.Host.Current().Console, now: time.Now(), remote: c.Remote(r), release: func() {},
 		}
 		if q.block == nil {
 			http.NotFound(w, r)

@@ -164,7 +164,7 @@ func (c *Console) serveTicket(w http.ResponseWriter, r *http.Request) {
 }
 
 func (c *Console) newTicket(r *http.Request) (*Ticket, *Error) {
-	authenticator, now, block := c.Host.Authenticator(), time.Now(), c.Host.Console()
+	authenticator, now, block := c.Host.Authenticator(), time.Now(), c.Host.Current().Console
 	remote := c.Remote(r)
 	var identity *mcp.Identity
 	switch {

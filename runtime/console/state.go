@@ -27,7 +27,7 @@ type systemRow struct {
 
 // state shows the systems that the server depends on, and what is in its memory.
 func (c *Console) state(q *request) (*answer, error) {
-	data := &stateData{ServerState: c.Host.ServerState(q.Context())}
+	data := &stateData{ServerState: c.Host.Telemetry().ServerState(q.Context())}
 	for i, conn := range data.Connections {
 		row := systemRow{Connection: conn}
 		if i < len(data.Health) { // unless a reload came between

@@ -274,8 +274,9 @@ func (s *Served) ToolEntry(name string) (mcp.Entry, bool) {
 	return toolEntry(p), true
 }
 
-// NamesOf returns the names under which a configuration is served.
-func NamesOf(c *hcl.Config) mcp.Names {
+// ServerNames returns the names under which the server is served.
+func (s *Served) ServerNames() mcp.Names {
+	c := s.Config
 	names := mcp.Names{Hosts: c.Server.Hosts}
 	if c.Server.CORS != nil {
 		names.Origins = c.Server.CORS.Origins

@@ -25,7 +25,7 @@ func (s *Server) newConsole() *console.Console {
 
 // serveConsole serves the console at the address of the server.
 func (s *Server) serveConsole(w http.ResponseWriter, r *http.Request) {
-	switch decl := s.Host.Console(); {
+	switch decl := s.Host.Current().Console; {
 	case decl != nil && decl.Listen != "":
 		writeJSON(w, http.StatusNotFound, &Error{Message: "The console has an address of its own: listen in its block"})
 		return

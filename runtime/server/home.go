@@ -99,7 +99,7 @@ func acceptsType(r *http.Request, want string) bool {
 }
 
 func (s *Server) newHome(r *http.Request) *home {
-	config, base := s.Host.Current().Config, s.Host.Names().URL(r)
+	config, base := s.Host.Current().Config, s.Host.Current().ServerNames().URL(r)
 	page := &home{
 		Title: s.Host.Current().Title(), Endpoint: base.JoinPath("mcp").String(), Style: template.CSS(homeStyle),
 	}
@@ -111,7 +111,7 @@ func (s *Server) newHome(r *http.Request) *home {
 	}
 	keys := config.Auth != nil && len(config.Auth.Keys) > 0
 	page.addClients(clientName(config.Server.Name), keys)
-	if decl := s.Host.Console(); decl != nil {
+	if decl := s.Host.Current().Console; decl != nil {
 		at := s.consoleBase(r, base)
 		page.Console = at.JoinPath("/console/").String()
 		page.IsAnywhere = s.Host.Authenticator() != nil

@@ -9,7 +9,7 @@ func (s *Server) isScrape(r *http.Request) bool {
 	if r.URL.Path != "/metrics" {
 		return false
 	}
-	_, decl := s.Host.Metrics()
+	_, decl := s.Host.Telemetry().Metrics()
 	return decl != nil && decl.Listen == ""
 }
 
@@ -40,7 +40,7 @@ func (s *Server) serveMetrics(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusMethodNotAllowed)
 		return
 	}
-	measured, _ := s.Host.Metrics()
+	measured, _ := s.Host.Telemetry().Metrics()
 	if measured == nil {
 		http.Error(w, "Not found. The configuration has no metrics block", http.StatusNotFound)
 		return
@@ -51,7 +51,7 @@ func (s *Server) serveMetrics(w http.ResponseWriter, r *http.Request) {
 
 // whyNoScrape returns the reason why the caller of a request may not read the metrics, or an empty string.
 func (s *Server) whyNoScrape(r *http.Request) string {
-	_, decl := s.Host.Metrics()
+	_, decl := s.Host.Telemetry().Metrics()
 	reason := s.mcp.CheckSource(r)
 	switch {
 	case reason != "" || decl == nil:

@@ -47,7 +47,8 @@ type Server struct {
 func New(o Options) *Server {
 	s := &Server{Options: o}
 	s.mcp = mcp.New(o.Host, mcp.Options{
-		Logger: o.Log.Logger, Refused: s.audit, Observer: o.Host, Names: o.Host.Names,
+		Logger: o.Log.Logger, Refused: s.audit, Observer: o.Host.Telemetry(),
+		Names:  func() mcp.Names { return o.Host.Current().ServerNames() },
 		Remote: s.clientAddress, Network: limit.Network,
 		Legacy: legacy.New(legacy.Options{
 			Key: o.Sessions.Key, Store: o.Sessions.Store, Courier: o.Sessions.Courier,
@@ -57,7 +58,7 @@ func New(o Options) *Server {
 	o.Host.SetNotifier(s.mcp)
 	s.console = s.newConsole()
 	o.Host.SetConsoleHandler(http.HandlerFunc(s.serveConsoleListener))
-	o.Host.SetScrapeHandler(http.HandlerFunc(s.serveScrapes))
+	o.Host.Telemetry().SetScrapeHandler(http.HandlerFunc(s.serveScrapes))
 	return s
 }
 
@@ -70,7 +71,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if isUnder(r, "/mcp") {
 		r.URL.Path = strings.TrimSuffix(r.URL.Path, "/")
 	}
-	if isShared(r) && s.Host.Names().ShareWithPages(w, r) {
+	if isShared(r) && s.Host.Current().ServerNames().ShareWithPages(w, r) {
 		return
 	}
 	if r.URL.Path == "/healthz" {
@@ -127,7 +128,7 @@ func (s *Server) serveMCP(w http.ResponseWriter, r *http.Request) {
 
 // explainNotFound returns why there is nothing at a path, or what the caller may have looked for.
 func (s *Server) explainNotFound(path string) string {
-	_, decl := s.Host.Metrics()
+	_, decl := s.Host.Telemetry().Metrics()
 	switch {
 	case path == "/events":
 		return "The configuration of this server has no events block"
