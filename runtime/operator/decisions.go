@@ -52,7 +52,7 @@ func confirmDecision(
 		if failed := book.Withdraw(ctx, a); failed != nil {
 			return nil, failed
 		}
-		return nil, &served.UnrecordedError{unrecordedDecision, err}
+		return nil, &served.UnrecordedError{Message: unrecordedDecision, Cause: err}
 	}
 	return book.Confirm(ctx, a)
 }

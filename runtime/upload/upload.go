@@ -187,7 +187,7 @@ func (f *Files) append(ctx context.Context, r *audit.Record, durable bool) error
 	r.Time = time.Now()
 	if err := f.g.Audit.Append(r, durable); err != nil {
 		f.g.Env.LogAuditFailure(ctx, err)
-		return &served.UnrecordedError{unrecordedFile, err}
+		return &served.UnrecordedError{Message: unrecordedFile, Cause: err}
 	}
 	return nil
 }
