@@ -139,14 +139,16 @@ func (h *Host) LoadRevision(ctx context.Context, from Revision) Report {
 	options.Dir, build.Dir, build.Commit = from.Dir, from.Dir, from.Commit
 	cfg, diags := hcl.Load(from.Files, h.build.Set.Kinds(), options)
 	if diags.HasErrors() {
-		return h.loads.record(h.latest.id, last, last, Report{Diagnostics: diags, Sources: cfg.Sources, Commit: from.Commit}, began)
+		report := Report{Diagnostics: diags, Sources: cfg.Sources, Commit: from.Commit}
+		return h.loads.record(h.latest.id, last, last, report, began)
 	}
 	before := h.latest
 	h.latest = latestLoad{cfg.ID, cfg.Sources}
 	if h.loaded && last.build.Dir == build.Dir && before.id == cfg.ID &&
 		served.OnlyTestsDiffer(last.Config, cfg, before.sources) {
-		return h.loads.record(h.latest.id, last, last, Report{Diagnostics: diags, Sources: cfg.Sources, OK: true, Commit: from.Commit,
-			OldSecrets: cfg.OldSecrets}, began)
+		report := Report{Diagnostics: diags, Sources: cfg.Sources, OK: true, Commit: from.Commit,
+			OldSecrets: cfg.OldSecrets}
+		return h.loads.record(h.latest.id, last, last, report, began)
 	}
 	decision := h.options.Hold.Decide(from.Files, last.Config, cfg)
 	diags = append(diags, decision.Diagnostics...)

@@ -81,7 +81,7 @@ type Readiness struct {
 	LastChange  *served.Change           `json:"last_change,omitempty"`
 	Diagnostics hcl.Diagnostics          `json:"diagnostics"`    // of the last load
 	Hold        *hold.Held               `json:"hold,omitempty"` // why the last load waits for its lock; nil if not
-	Refused     hcl.Diagnostics          `json:"refused"`        // statements by their database, operations by the start
+	Refused     hcl.Diagnostics          `json:"refused"`        // statements by databases, operations by the start
 	Connections []probe.ConnectionHealth `json:"connections"`
 	State       *store.Health            `json:"state,omitempty"` // nil when it is in a file, or was not needed
 	Audit       *store.Health            `json:"audit,omitempty"` // nil when calls are not written down
@@ -150,8 +150,8 @@ type loads struct {
 	served []served.Revision // the latest, in order; guarded by mu
 }
 
-// record completes and records what a load came to. Loaded is the configuration that was loaded or is held. A load that has failed serves what was served before: its
-// next generation is the last one.
+// record completes and records what a load came to. Loaded is the configuration that was loaded or is held. A load that
+// has failed serves what was served before: its next generation is the last one.
 func (ls *loads) record(loaded string, last, next *Generation, r Report, began time.Time) Report {
 	r.Revision, r.Change, r.OK = next.Config.ID, last.Revision().Compare(next.Revision()), r.OK || next != last
 	r.Diagnostics, r.Duration = append(hcl.Diagnostics{}, r.Diagnostics...), millisecondsSince(began)

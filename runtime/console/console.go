@@ -202,7 +202,8 @@ func (c *Console) refuse(q *request, reason string) error {
 func (c *Console) handler(rt route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		q := &request{
-			Request: r, writer: w, block: c.Host.Current().Console, now: time.Now(), remote: c.Remote(r), release: func() {},
+			Request: r, writer: w, block: c.Host.Current().Console, now: time.Now(), remote: c.Remote(r),
+		release: func() {},
 		}
 		if q.block == nil {
 			http.NotFound(w, r)

@@ -25,14 +25,16 @@ func (o *Operator) HasEvents() bool { return o.server.Configuration().Config.Eve
 func (o *Operator) Listen(
 	ctx context.Context, c *mcp.Caller, operator bool, q event.Query,
 ) (*event.Listener, error) {
-	return o.listen(&eventViewer{server: o.server, caller: c.Snapshot(nil), operator: operator, own: q.Own, ctx: ctx}, c, q)
+	v := &eventViewer{server: o.server, caller: c.Snapshot(nil), operator: operator, own: q.Own, ctx: ctx}
+	return o.listen(v, c, q)
 }
 
 // ListenInConsole is Listen for the console, which needs no events block.
 func (o *Operator) ListenInConsole(
 	ctx context.Context, c *mcp.Caller, operator bool, q event.Query,
 ) (*event.Listener, error) {
-	v := &eventViewer{server: o.server, caller: c.Snapshot(nil), operator: operator, own: q.Own, inConsole: true, ctx: ctx}
+	v := &eventViewer{server: o.server, caller: c.Snapshot(nil), operator: operator, own: q.Own, ctx: ctx}
+	v.inConsole = true
 	return o.listen(v, c, q)
 }
 

@@ -1,5 +1,5 @@
-// Package served has what is served of one configuration, and as which lists each toolset shows it. It does not know how
-// a configuration is loaded, replaced and closed.
+// Package served has what is served of one configuration, and as which lists each toolset shows it. It does not know
+// how a configuration is loaded, replaced and closed.
 package served
 
 import (
@@ -233,7 +233,7 @@ func (s *Served) IsAuthenticated(c *mcp.Caller) bool {
 	return c.Header == nil || s.Authenticator.StillValid(c.Identity)
 }
 
-// StillKnown is isAuthenticated, also for the caller of a call that has become a task in the
+// StillKnown is IsAuthenticated, also for the caller of a call that has become a task in the
 // meantime.
 func (s *Served) StillKnown(c *mcp.Caller) bool {
 	if i := c.Identity; c.Header == nil && i != nil && i.Grant != "" {

@@ -17,8 +17,9 @@ func (s *Server) newConsole() *console.Console {
 			return err
 		},
 		Refused: func(r *http.Request, status int, reason string) {
-			s.Host.Operator().RecordRefusal(r.Context(), operator.Refusal{Status: status, Reason: reason, Path: r.URL.Path,
-				Caller: s.callerOf(r)})
+			s.Host.Operator().RecordRefusal(r.Context(), operator.Refusal{
+				Status: status, Reason: reason, Path: r.URL.Path, Caller: s.callerOf(r),
+			})
 		},
 	})
 }
