@@ -203,7 +203,7 @@ func (c *Console) handler(rt route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		q := &request{
 			Request: r, writer: w, block: c.Host.Current().Console, now: time.Now(), remote: c.Remote(r),
-		release: func() {},
+			release: func() {},
 		}
 		if q.block == nil {
 			http.NotFound(w, r)

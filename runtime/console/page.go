@@ -104,7 +104,7 @@ func (c *Console) newFrame(q *request, out *answer) *frame {
 	f := &frame{
 		Title: out.title, Server: cmp.Or(q.block.Title, c.Host.Current().Title()), Colour: q.block.Colour,
 		Status: out.status,
-		Path: q.URL.Path, Data: out.data, Now: q.now, Menu: c.visibleMenu(q),
+		Path:   q.URL.Path, Data: out.data, Now: q.now, Menu: c.visibleMenu(q),
 		Alone: c.Host.Authenticator() == nil,
 		token: func(path string) string { return c.token(q.session, path) },
 		count: func(e menuEntry) string { return e.count(c, q) },
