@@ -61,3 +61,20 @@ func TestNoStageHoldsTheEngineOfACall(t *testing.T) {
 		}
 	}
 }
+
+// TestNoStageIsGivenAMethodOfTheEngine finds methods that are passed on without being called: whoever has one reaches
+// the engine. A call that waits must be stored as it is then, so its client is given one.
+func TestNoStageIsGivenAMethodOfTheEngine(t *testing.T) {
+	var names []string
+	for _, line := range linesMatching(t, "runtime/call", `^func \(c \*engine\) `) {
+		_, method, _ := strings.Cut(line, "*engine) ")
+		name, _, _ := strings.Cut(method, "(")
+		names = append(names, name)
+	}
+	passed := linesMatching(t, "runtime/call", `\bc\.(`+strings.Join(names, "|")+`)\b[^(=]`)
+	for _, line := range passed {
+		if !strings.HasSuffix(line, "seal: c.sealState}") {
+			t.Errorf("a method of the engine is passed on: %s", line)
+		}
+	}
+}
