@@ -62,6 +62,7 @@ var (
 	connectionClose = []string{"close"}
 )
 
+// KeepAliveComment is the part of an event stream that keeps its connection open.
 const KeepAliveComment = ": keep-alive\n\n"
 
 // StartKeepAlive schedules keep-alives for a reply that takes long. A client that accepts no events

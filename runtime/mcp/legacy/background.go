@@ -5,7 +5,8 @@ import (
 	"sync"
 )
 
-// background runs functions in the background, of which some may start while others are awaited.
+// background runs functions in the background, of which some start while others are awaited: what a message of another
+// process begins. A service.Group starts none then.
 type background struct {
 	mu      sync.Mutex
 	running int           // guarded by mu
