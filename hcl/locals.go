@@ -164,7 +164,7 @@ func (w *operationDecoder) decodeLocals(d *decode.Decoder, b *hclsyntax.Block) {
 		set.attrs[a.Name] = a
 	}
 	if decode.FindBlock(w.block.Body, "step") != nil {
-		later = w.deferStepLocals(attrs, set.attrs, later)
+		later = w.deferStepLocals(attrs, set, later)
 	}
 	d.Scope = d.Scope.With("local", localRoot(set.members, later, around))
 	for _, a := range attrs {
@@ -176,10 +176,11 @@ func localRoot(members map[string]*eval.Member, later map[string]string, around 
 	return &eval.Root{Noun: "local", Members: members, Unavailable: later, Type: eval.AnyType, Partial: around.Partial}
 }
 
-// deferStepLocals moves the locals that read results of steps, themselves or through other locals, from open
-// to w.stepLocals. It adds to later why they cannot be read yet, and returns that.
-func (w *operationDecoder) deferStepLocals(attrs []*hclsyntax.Attribute, open map[string]*hclsyntax.Attribute,
-	later map[string]string) map[string]string {
+// deferStepLocals moves the locals that read results of steps, themselves or through other locals, from a set to
+// w.stepLocals, each after those that it reads. It adds to later why they cannot be read yet, and returns that.
+func (w *operationDecoder) deferStepLocals(
+	attrs []*hclsyntax.Attribute, set *lazyLocals, later map[string]string,
+) map[string]string {
 	readsSteps := func(t hclv2.Traversal) bool {
 		if t.RootName() != "local" || len(t) < 2 {
 			return t.RootName() == "step"
@@ -187,18 +188,29 @@ func (w *operationDecoder) deferStepLocals(attrs []*hclsyntax.Attribute, open ma
 		other, _ := hclexpr.TraverserName(t[1])
 		return later[other] != ""
 	}
+	order := &lazyLocals{attrs: map[string]*hclsyntax.Attribute{}, members: map[string]*eval.Member{}, diags: set.diags}
+	order.compute = func(a *hclsyntax.Attribute) *eval.Member {
+		w.stepLocals = append(w.stepLocals, a)
+		return &eval.Member{}
+	}
 	for found := true; found; {
 		found = false
 		for _, a := range attrs {
-			if open[a.Name] == nil || !slices.ContainsFunc(a.Expr.Variables(), readsSteps) {
+			if set.attrs[a.Name] == nil || !slices.ContainsFunc(a.Expr.Variables(), readsSteps) {
 				continue
 			}
 			if later == nil {
 				later = map[string]string{}
 			}
 			later[a.Name] = "local." + a.Name + " reads results of steps, and no step has run here."
-			w.stepLocals, found = append(w.stepLocals, a), true
-			delete(open, a.Name)
+			order.attrs[a.Name], found = a, true
+			delete(set.attrs, a.Name)
+		}
+	}
+	for _, a := range attrs {
+		if order.resolve(a.Name); order.members[a.Name] != nil && !slices.Contains(w.stepLocals, a) {
+			set.members[a.Name] = order.members[a.Name] // it reads itself, which was reported
+			delete(later, a.Name)
 		}
 	}
 	return later
@@ -214,34 +226,20 @@ func (w *operationDecoder) publishLocals(final bool) {
 	around, _ := d.Scope.Find("local")
 	members, later := maps.Clone(around.Members), maps.Clone(around.Unavailable)
 	d.Scope = d.Scope.With("local", localRoot(members, later, around))
-	for published := true; published; {
-		published = false
-		for _, a := range w.stepLocals {
-			if members[a.Name] != nil {
-				continue
-			}
-			trial := *d
-			trial.Diags = nil
-			m := compileLocal(&trial, a, d.NonNull)
-			if i := slices.IndexFunc(trial.Diags, isError); i >= 0 {
-				later[a.Name] = "local." + a.Name + " cannot be computed here. " + trial.Diags[i].Detail
-				continue
-			}
-			d.Diags = append(d.Diags, trial.Diags...)
-			members[a.Name], published = m, true
-			delete(later, a.Name)
+	for _, a := range w.stepLocals { // each is after those that it reads
+		if members[a.Name] != nil {
+			continue
 		}
-	}
-	if !final {
-		return
-	}
-	rest := &lazyLocals{attrs: map[string]*hclsyntax.Attribute{}, members: members, diags: &d.Diags}
-	rest.compute = func(a *hclsyntax.Attribute) *eval.Member { return compileLocal(d, a, d.NonNull) }
-	for _, a := range w.stepLocals {
-		rest.attrs[a.Name] = a
-	}
-	for _, a := range w.stepLocals {
-		rest.resolve(a.Name)
+		attempt := *d
+		attempt.Diags = nil
+		m := compileLocal(&attempt, a, d.NonNull)
+		if i := slices.IndexFunc(attempt.Diags, isError); i >= 0 && !final {
+			later[a.Name] = "local." + a.Name + " cannot be computed here. " + attempt.Diags[i].Detail
+			continue
+		}
+		d.Diags = append(d.Diags, attempt.Diags...)
+		members[a.Name] = m
+		delete(later, a.Name)
 	}
 }
 

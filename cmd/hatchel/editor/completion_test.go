@@ -202,7 +202,7 @@ func TestASnippetWithoutItsPlaces(t *testing.T) {
 
 // A half-typed file has no syntax, so a completion at every byte of one must neither fail nor take long.
 func TestCompletionAtEveryByteOfUnfinishedFiles(t *testing.T) {
-	for _, name := range []string{"../../../examples/desk/tickets.hcl", "../../examples/orders/orders.test.hcl"} {
+	for _, name := range []string{"../../../examples/desk/tickets.hcl", "../../../examples/orders/orders.test.hcl"} {
 		l := NewLanguage(all.Set().Kinds())
 		cfg := loadFolder(t, filepath.Dir(name))
 		src, err := os.ReadFile(name)
