@@ -17,7 +17,7 @@ func (d *testApprover) checkVoid(a *approval.Approval, why string) {
 	var now *approval.Approval
 	waitFor(d.t, func() (is bool) {
 		var err error
-		if now, err = d.book.Find(d.t.Context(), a.ID); err != nil || now == nil {
+		if now, err = d.approvals.Find(d.t.Context(), a.ID); err != nil || now == nil {
 			d.t.Fatal(now, err)
 		}
 		return now.Status == approval.Void
@@ -26,13 +26,13 @@ func (d *testApprover) checkVoid(a *approval.Approval, why string) {
 		d.t.Errorf("void is %+v", now.Decision)
 	}
 	for _, approved := range []bool{true, false} {
-		_, err := d.book.Decide(d.t.Context(), a.ID, approved, approval.Decision{By: "os:op", At: time.Now()})
+		_, err := d.approvals.Decide(d.t.Context(), a.ID, approved, approval.Decision{By: "os:op", At: time.Now()})
 		var already *approval.DecidedError
 		if !errors.As(err, &already) || already.Status != approval.Void || !strings.Contains(err.Error(), "it was voided at ") || !strings.Contains(err.Error(), why) {
 			d.t.Errorf("who decides is told %v", err)
 		}
 	}
-	list, _, err := d.book.List(d.t.Context(), approval.ListQuery{Status: approval.Pending, Limit: 1000})
+	list, _, err := d.approvals.List(d.t.Context(), approval.ListQuery{Status: approval.Pending, Limit: 1000})
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -115,7 +115,7 @@ func TestAProcessEndsNothingThatAnotherHasAskedFor(t *testing.T) {
 	a := approver.waitForPending(1)[0]
 	load(t, early, next)
 	early.AwaitRetired()
-	if now, err := approver.book.Find(t.Context(), a.ID); err != nil || now.Status != approval.Pending {
+	if now, err := approver.approvals.Find(t.Context(), a.ID); err != nil || now.Status != approval.Pending {
 		t.Fatalf("%+v %v", now, err)
 	}
 	approver.decide(a, true, "")

@@ -45,7 +45,7 @@ func TestACallThatCannotBecomeATaskUsesNoApproval(t *testing.T) {
 	if r, err := tryCall(t, h, modernRequest("t", `{}`, following)); err == nil && !r.IsError || count() != 0 {
 		t.Errorf("%+v %v", r, err)
 	}
-	if b, err := approver.book.Find(t.Context(), a.ID); err != nil || b.Status != approval.Approved {
+	if b, err := approver.approvals.Find(t.Context(), a.ID); err != nil || b.Status != approval.Approved {
 		t.Errorf("%+v %v", b, err)
 	}
 	store.full.Store(false)

@@ -33,8 +33,8 @@ const refunding = `
 
 // testApprover decides the approvals of a Host.
 type testApprover struct {
-	t    testing.TB
-	book *approval.Store
+	t         testing.TB
+	approvals *approval.Store
 }
 
 func newApprover(t testing.TB, h *Host) *testApprover {
@@ -47,7 +47,7 @@ func (d *testApprover) waitForPending(n int) []*approval.Approval {
 	d.t.Helper()
 	var all []*approval.Approval
 	waitFor(d.t, func() bool {
-		list, _, err := d.book.List(d.t.Context(), approval.ListQuery{Status: approval.Pending, Limit: 2000})
+		list, _, err := d.approvals.List(d.t.Context(), approval.ListQuery{Status: approval.Pending, Limit: 2000})
 		if err != nil {
 			d.t.Fatal(err)
 		}
@@ -66,7 +66,7 @@ func (d *testApprover) waitForPending(n int) []*approval.Approval {
 
 func (d *testApprover) decide(a *approval.Approval, approved bool, reason string) {
 	d.t.Helper()
-	if _, err := d.book.Decide(d.t.Context(), a.ID, approved, approval.Decision{By: "os:op", At: time.Now(), Reason: reason}); err != nil {
+	if _, err := d.approvals.Decide(d.t.Context(), a.ID, approved, approval.Decision{By: "os:op", At: time.Now(), Reason: reason}); err != nil {
 		d.t.Fatal(err)
 	}
 }
@@ -264,7 +264,7 @@ func TestWhoHasAskedForTooMuchKeepsNobodyElseFromAsking(t *testing.T) {
 	approver, now := newApprover(t, h), time.Now()
 	var first *approval.Approval
 	for i := range approval.MaxPendingPerCaller {
-		a, _, err := approver.book.Open(t.Context(), fmt.Sprint(i), approval.Request{Tool: "refund", Caller: approval.Requester{Subject: "ann"}, RequestedAt: now, Deadline: now.Add(time.Hour + time.Duration(i)*time.Millisecond)})
+		a, _, err := approver.approvals.Open(t.Context(), fmt.Sprint(i), approval.Request{Tool: "refund", Caller: approval.Requester{Subject: "ann"}, RequestedAt: now, Deadline: now.Add(time.Hour + time.Duration(i)*time.Millisecond)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -280,7 +280,7 @@ func TestATaskThatWaitsIsNotDoneForAKeyThatWasTakenAway(t *testing.T) {
 	load(t, h, "auth {\n"+key("ben")+"}\n"+tool("t", waits))
 	approver := newApprover(t, h)
 	for _, a := range approver.waitForPending(1) {
-		if _, err := approver.book.Decide(t.Context(), a.ID, true, approval.Decision{By: "os:op", At: time.Now()}); err != nil {
+		if _, err := approver.approvals.Decide(t.Context(), a.ID, true, approval.Decision{By: "os:op", At: time.Now()}); err != nil {
 			t.Log(err) // it has ended already
 		}
 	}
@@ -316,7 +316,7 @@ func TestAStepThatWaitsIsNotDoneForAKeyThatWasTakenAway(t *testing.T) {
 	approver := newApprover(t, h)
 	a := approver.waitForPending(1)[0]
 	load(t, h, key("ben")+inner+outer)
-	if _, err := approver.book.Decide(t.Context(), a.ID, true, approval.Decision{By: "os:op", At: time.Now()}); err != nil {
+	if _, err := approver.approvals.Decide(t.Context(), a.ID, true, approval.Decision{By: "os:op", At: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
 	if got := <-said; !strings.Contains(got, "configuration was changed") || count() != 0 {

@@ -298,7 +298,7 @@ func TestAnApprovalSaysWhatItsCallCameTo(t *testing.T) {
 		a := approver.waitForPending(1)[0]
 		approver.decide(a, true, "")
 		<-said
-		used, err := approver.book.Find(t.Context(), a.ID)
+		used, err := approver.approvals.Find(t.Context(), a.ID)
 		if err != nil || used.Status != approval.Used || used.Call == nil || used.Call.At.IsZero() {
 			t.Fatalf("%s: %+v %v", name, used, err)
 		}

@@ -26,10 +26,10 @@ type approvalSource interface {
 
 // localApprovals decides in the state store, which servers may have open at the same time.
 type localApprovals struct {
-	store   state.Store
-	book    *approval.Store
-	user    string
-	audited bool // decisions are recorded in an audit log before they take effect
+	store     state.Store
+	approvals *approval.Store
+	user      string
+	audited   bool // decisions are recorded in an audit log before they take effect
 
 	cancel   context.CancelFunc
 	watching sync.WaitGroup
@@ -38,10 +38,10 @@ type localApprovals struct {
 // newLocalApprovals returns the approvals of a store, which it closes at the end. User decides, as in os:ann. Audited
 // says that the configuration has an audit log, so that a server must record a decision before it takes effect.
 func newLocalApprovals(ctx context.Context, store state.Store, user string, audited bool) *localApprovals {
-	l := &localApprovals{store: store, book: approval.NewStore(store), user: user, audited: audited}
+	l := &localApprovals{store: store, approvals: approval.NewStore(store), user: user, audited: audited}
 	ctx, l.cancel = context.WithCancel(ctx)
 	// What the command does next reports a store that fails.
-	l.watching.Go(func() { store.Watch(ctx, l.book.NotifyChange, func(error) {}) })
+	l.watching.Go(func() { store.Watch(ctx, l.approvals.NotifyChange, func(error) {}) })
 	return l
 }
 
@@ -55,7 +55,7 @@ func (l *localApprovals) Close() {
 // ListApprovals implements Source.
 func (l *localApprovals) ListApprovals(ctx context.Context, q approval.ListQuery) ([]json.RawMessage, string, error) {
 	var approvals []json.RawMessage
-	entries, next, err := l.book.List(ctx, q)
+	entries, next, err := l.approvals.List(ctx, q)
 	for _, e := range entries {
 		approvals = append(approvals, e.AppendJSON(nil))
 	}
@@ -72,7 +72,7 @@ func (l *localApprovals) FindApproval(ctx context.Context, id string) ([]byte, e
 }
 
 func (l *localApprovals) load(ctx context.Context, id string) (*approval.Approval, error) {
-	a, err := l.book.Find(ctx, id)
+	a, err := l.approvals.Find(ctx, id)
 	if err == nil && a == nil {
 		err = approval.ErrNotFound
 	}
@@ -92,7 +92,7 @@ func (l *localApprovals) DecideApproval(
 	if l.audited || a.Audited {
 		a, err = l.propose(ctx, a.ID, approved, d)
 	} else {
-		a, err = l.book.Decide(ctx, a.ID, approved, d)
+		a, err = l.approvals.Decide(ctx, a.ID, approved, d)
 	}
 	if err != nil {
 		return nil, err
@@ -102,7 +102,7 @@ func (l *localApprovals) DecideApproval(
 
 // LookAgain implements Source.
 func (l *localApprovals) LookAgain(ctx context.Context, id string) ([]byte, error) {
-	a, err := l.book.LookAgain(ctx, id)
+	a, err := l.approvals.LookAgain(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -119,15 +119,15 @@ const recordTimeout = 5 * time.Second
 func (l *localApprovals) propose(
 	ctx context.Context, id string, approved bool, d approval.Decision,
 ) (*approval.Approval, error) {
-	a, err := l.book.Propose(ctx, id, approved, d, false)
+	a, err := l.approvals.Propose(ctx, id, approved, d, false)
 	if err != nil {
 		return nil, err
 	}
 	bounded, cancel := context.WithTimeout(ctx, recordTimeout)
 	defer cancel()
-	decided, err := l.book.Wait(bounded, a, 0, nil)
+	decided, err := l.approvals.Wait(bounded, a, 0, nil)
 	if err != nil && bounded.Err() != nil {
-		decided, err = l.book.Find(context.WithoutCancel(ctx), id)
+		decided, err = l.approvals.Find(context.WithoutCancel(ctx), id)
 	}
 	switch {
 	case err != nil:

@@ -94,7 +94,7 @@ func concurrently(do func(i int) bool) int {
 	return int(count.Load())
 }
 
-// watch passes the changes of other processes on to a book.
+// watch passes the changes of other processes on to a store.
 func watch(t testing.TB, s state.Store, b *approval.Store) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var hearing sync.WaitGroup

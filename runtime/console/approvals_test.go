@@ -75,11 +75,11 @@ func (s *site) ask(tool, arguments string) (a *approval.Approval, answer <-chan 
 		said <- fmt.Sprintf("%s %v", out.Content, err)
 	}()
 	for deadline := time.Now().Add(maxWait); ; time.Sleep(time.Millisecond) {
-		book, err := s.host.Operator().Approvals(s.t.Context())
+		approvals, err := s.host.Operator().Approvals(s.t.Context())
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		list, _, err := book.List(s.t.Context(), approval.ListQuery{Status: approval.Pending, Limit: 10})
+		list, _, err := approvals.List(s.t.Context(), approval.ListQuery{Status: approval.Pending, Limit: 10})
 		if err != nil || time.Now().After(deadline) {
 			s.t.Fatalf("nothing waits: %v, %s", err, <-said)
 		}
@@ -217,9 +217,9 @@ func TestWithoutAuthenticationThePageNamesTheCommandThatDecides(t *testing.T) {
 // reject rejects an approval, as the command does.
 func (s *site) reject(id string) {
 	s.t.Helper()
-	book, err := s.host.Operator().Approvals(s.t.Context())
+	approvals, err := s.host.Operator().Approvals(s.t.Context())
 	if err == nil {
-		_, err = book.Decide(s.t.Context(), id, false, approval.Decision{By: "os:ann", At: time.Now()})
+		_, err = approvals.Decide(s.t.Context(), id, false, approval.Decision{By: "os:ann", At: time.Now()})
 	}
 	if err != nil {
 		s.t.Fatal(err)

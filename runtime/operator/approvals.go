@@ -18,7 +18,7 @@ type ApprovalAdmin struct {
 	operator  *Operator
 	g         *served.Served
 	release   func()
-	book      *approval.Store
+	approvals *approval.Store
 	caller    *mcp.Caller
 	frame     *hcl.Frame
 	mayDecide map[string]bool // by tool; a cache
@@ -70,7 +70,7 @@ func (d *ApprovalAdmin) open(ctx context.Context) error {
 	if err := d.operator.State.Watch(ctx); err != nil {
 		return err
 	}
-	d.book = d.operator.State.Approvals()
+	d.approvals = d.operator.State.Approvals()
 	return nil
 }
 
@@ -129,7 +129,7 @@ func (d *ApprovalAdmin) List(
 	}
 	for left := q.Limit; ; {
 		q.Limit = min(max(left, minRead), maxRead)
-		page, more, err := d.book.List(ctx, q)
+		page, more, err := d.approvals.List(ctx, q)
 		if err != nil {
 			return "", err
 		}
@@ -152,7 +152,7 @@ func (d *ApprovalAdmin) List(
 
 // Find returns an approval by its ID. The error is approval.ErrNotFound or a ForbiddenError.
 func (d *ApprovalAdmin) Find(ctx context.Context, id string) (*approval.Approval, error) {
-	a, err := d.book.Find(ctx, id)
+	a, err := d.approvals.Find(ctx, id)
 	switch {
 	case err != nil:
 		return nil, err
@@ -182,7 +182,7 @@ func (d *ApprovalAdmin) LookAgain(ctx context.Context, id string) (*approval.App
 	if err != nil {
 		return nil, err
 	}
-	return d.book.LookAgain(ctx, a.ID)
+	return d.approvals.LookAgain(ctx, a.ID)
 }
 
 // Decide approves or rejects a call. Digest is that of what the caller was shown; empty for whatever is there. With an
@@ -208,11 +208,11 @@ func (d *ApprovalAdmin) decide(
 	decision := approval.Decision{By: d.caller.Subject, At: d.g.Env.Now().UTC(), Digest: digest,
 		Reason: d.g.Env.Scrubber.Text(reason)}
 	if d.g.Audit == nil && !a.Audited {
-		return d.book.Decide(ctx, a.ID, approved, decision)
+		return d.approvals.Decide(ctx, a.ID, approved, decision)
 	}
-	a, err := d.book.Propose(ctx, a.ID, approved, decision, true)
+	a, err := d.approvals.Propose(ctx, a.ID, approved, decision, true)
 	if err != nil {
 		return nil, err
 	}
-	return confirmDecision(ctx, d.g, d.book, a, d.g.Env.AuditedCaller(d.caller))
+	return confirmDecision(ctx, d.g, d.approvals, a, d.g.Env.AuditedCaller(d.caller))
 }

@@ -40,7 +40,7 @@ func decisionRecord(a *approval.Approval, by audit.Caller) *audit.Record {
 // confirmDecision records the decision that is proposed for an approval and makes it effective. A
 // decision that cannot be recorded is withdrawn.
 func confirmDecision(
-	ctx context.Context, g *served.Served, book *approval.Store, a *approval.Approval, by audit.Caller,
+	ctx context.Context, g *served.Served, approvals *approval.Store, a *approval.Approval, by audit.Caller,
 ) (*approval.Approval, error) {
 	ctx = context.WithoutCancel(ctx) // a recorded decision must become effective
 	err := errNoAudit
@@ -49,27 +49,27 @@ func confirmDecision(
 	}
 	if err != nil {
 		g.Env.LogAuditFailure(ctx, err)
-		if failed := book.Withdraw(ctx, a); failed != nil {
+		if failed := approvals.Withdraw(ctx, a); failed != nil {
 			return nil, failed
 		}
 		return nil, &served.UnrecordedError{Message: unrecordedDecision, Cause: err}
 	}
-	return book.Confirm(ctx, a)
+	return approvals.Confirm(ctx, a)
 }
 
 // RecordDecisions implements store.Observer. It records the decision of an approval that another process has stored, or
 // those of all approvals when the ID is empty, unless a third process does.
-func (o *Operator) RecordDecisions(ctx context.Context, book *approval.Store, id string) {
+func (o *Operator) RecordDecisions(ctx context.Context, approvals *approval.Store, id string) {
 	o.withAuditLog(func(g *served.Served) {
 		ids := []string{id}
 		if id == "" {
-			ids, _ = book.Unclaimed(ctx) // the next change or start tries again
+			ids, _ = approvals.Unclaimed(ctx) // the next change or start tries again
 		}
 		for _, id := range ids {
-			a, err := book.Claim(ctx, id)
+			a, err := approvals.Claim(ctx, id)
 			if err == nil && a != nil {
 				a.Proposal.Reason = g.Env.Scrubber.Text(a.Proposal.Reason)
-				_, err = confirmDecision(ctx, g, book, a, audit.Caller{Subject: a.Proposal.By})
+				_, err = confirmDecision(ctx, g, approvals, a, audit.Caller{Subject: a.Proposal.By})
 			}
 			if err != nil {
 				g.Env.LogFailure(ctx, slog.LevelError, "approval decision failed", err, "approval", id)
@@ -103,12 +103,12 @@ func (d *decidedApprovals) find(id string) *sync.Once {
 }
 
 // ApprovalChanged implements store.Observer. It publishes the decision of an approval that was changed.
-func (o *Operator) ApprovalChanged(book *approval.Store, id string) {
+func (o *Operator) ApprovalChanged(approvals *approval.Store, id string) {
 	if !o.server.Configuration().Env.Events.Wants(eventkind.ApprovalDecided) {
 		return
 	}
 	o.State.Process.Go(func(ctx context.Context) {
-		if a, err := book.Find(ctx, id); err == nil && a != nil && a.IsDecided() {
+		if a, err := approvals.Find(ctx, id); err == nil && a != nil && a.IsDecided() {
 			o.PublishDecision(ctx, a)
 		}
 	})

@@ -60,9 +60,9 @@ type Opened struct {
 type Observer interface {
 	// RecordDecisions records the decision of an approval that was stored by a process without the audit log, or those
 	// of all approvals when the ID is empty.
-	RecordDecisions(ctx context.Context, book *approval.Store, id string)
+	RecordDecisions(ctx context.Context, approvals *approval.Store, id string)
 	// ApprovalChanged is called with approvals that may have changed, also in another process. It must not wait.
-	ApprovalChanged(book *approval.Store, id string)
+	ApprovalChanged(approvals *approval.Store, id string)
 	// PublishDecision is called with approvals that are decided, and returns when their event is stored for hooks.
 	PublishDecision(ctx context.Context, a *approval.Approval)
 }
@@ -200,11 +200,11 @@ func (s *State) currentObserver() Observer {
 	return s.observer
 }
 
-func (s *State) onApprovalChange(book *approval.Store, id string) {
+func (s *State) onApprovalChange(approvals *approval.Store, id string) {
 	s.outbox.Resolve(call.DecisionEventID(id))
 	s.outbox.Resolve(call.PublicationID(id))
 	if o := s.currentObserver(); o != nil {
-		o.ApprovalChanged(book, id)
+		o.ApprovalChanged(approvals, id)
 	}
 }
 

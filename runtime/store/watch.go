@@ -56,10 +56,10 @@ func (s *State) onRemoteChange(ctx context.Context, opened *Opened, kind, name s
 
 // look finds, every second, the changes of awaited approvals and tasks that another process made and could not
 // announce, because it died in that moment. What cannot be read now is found a second later.
-func (s *State) look(ctx context.Context, store state.RemoteStore, book *approval.Store) {
+func (s *State) look(ctx context.Context, store state.RemoteStore, approvals *approval.Store) {
 	for ctxtime.Sleep(ctx, time.Second) == nil {
 		if s.Tasks.Look(ctx, store) == nil {
-			book.Look(ctx, store)
+			approvals.Look(ctx, store)
 		}
 	}
 }

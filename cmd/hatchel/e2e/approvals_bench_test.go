@@ -77,13 +77,13 @@ func (o *approvalServer) measure(b *testing.B, store state.Store, err error) {
 // fill adds 10,000 pending approvals of 100 callers.
 func (o *approvalServer) fill(b *testing.B, store state.Store) []string {
 	b.Helper()
-	book, now := approval.NewStore(store), time.Now()
+	approvals, now := approval.NewStore(store), time.Now()
 	ids := make([]string, manyApprovals)
 	var all sync.WaitGroup
 	for part := range 8 {
 		all.Go(func() {
 			for i := part; i < manyApprovals; i += 8 {
-				a, _, err := book.Open(b.Context(), fmt.Sprint(i), approval.Request{
+				a, _, err := approvals.Open(b.Context(), fmt.Sprint(i), approval.Request{
 					Tool: "refund", Title: "Refund a customer", Message: fmt.Sprintf("Refund %d to customer %d, who has asked for it.", 100+i, i),
 					Arguments: json.RawMessage(fmt.Sprintf(`{"amount":%d,"note":"The goods came broken, as the pictures show."}`, 100+i)),
 					Effect:    fmt.Sprintf("POST https://shop.example.com/orders/%d/refunds\nContent-Type: application/json\n\n{\"amount\":%d}", i, 100+i),
