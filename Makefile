@@ -119,7 +119,7 @@ reports:
 
 fuzz:
 	.ci/install
-	.ci/services .ci/fuzz --each $(FUZZTIME)
+	.ci/services .ci/fuzz $(FUZZTIME)
 
 bench:
 	.ci/services go run ./cmd/hatchel-bench $(BENCH)

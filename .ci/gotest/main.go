@@ -125,12 +125,16 @@ func (r *result) add(e event, times io.Writer) (ended bool) {
 	return false
 }
 
-// text returns what a person reads of a package that has ended with an action: its last line, or all that its failed and
-// unfinished tests have written.
+// text returns what a person reads of a package that has ended with an action: its last line without the coverage, or all
+// that its failed and unfinished tests have written.
 func (r *result) text(action string) string {
 	own := r.outputs[""]
+	if action == "skip" {
+		return "" // it has no tests
+	}
 	if action != "fail" {
-		return own[strings.LastIndex(strings.TrimSuffix(own, "\n"), "\n")+1:]
+		last, _, _ := strings.Cut(own[strings.LastIndex(strings.TrimSuffix(own, "\n"), "\n")+1:], "\tcoverage: ")
+		return strings.TrimSuffix(last, "\n") + "\n"
 	}
 	delete(r.outputs, "")
 	texts := r.failed

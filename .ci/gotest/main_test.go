@@ -13,7 +13,7 @@ const events = `{"Action":"start","Package":"m/a"}
 {"Action":"output","Package":"m/a","Test":"TestOne","Output":"    a_test.go:1: noise\n"}
 {"Action":"pass","Package":"m/a","Test":"TestOne","Elapsed":1.5}
 {"Action":"output","Package":"m/a","Output":"PASS\n"}
-{"Action":"output","Package":"m/a","Output":"ok  \tm/a\t1.6s\n"}
+{"Action":"output","Package":"m/a","Output":"ok  \tm/a\t1.6s\tcoverage: 4.0% of statements in m/a, m/b\n"}
 {"Action":"run","Package":"m/b","Test":"TestTwo/part"}
 {"Action":"output","Package":"m/b","Test":"TestTwo/part","Output":"    b_test.go:2: it is wrong\n"}
 {"Action":"fail","Package":"m/b","Test":"TestTwo/part","Elapsed":2}
@@ -26,6 +26,8 @@ const events = `{"Action":"start","Package":"m/a"}
 {"ImportPath":"m/c","Action":"build-output","Output":"c.go:1:1: undefined: d\n"}
 {"Action":"output","Package":"m/c","Output":"FAIL\tm/c [build failed]\n"}
 {"Action":"fail","Package":"m/c","Elapsed":0,"FailedBuild":"m/c"}
+{"Action":"output","Package":"m/d","Output":"?   \tm/d\t[no test files]\n"}
+{"Action":"skip","Package":"m/d","Elapsed":0}
 go: an error of its own
 `
 
