@@ -1,7 +1,8 @@
-// Package test runs the tests of a configuration directory: it loads it once for each set of variables, calls each tool
-// with mocks in place of the systems of its backends, compares what has come of the call with what the test expects, and
-// prints it. Mocks answer the questions of the backends, and record those that they ask for real on tapes. Test blocks are
-// decoded by package testblock, because editors, the reference and hatchel validate read tests without running them.
+// Package test runs the tests of a configuration directory: it loads it once for each set of variables, calls each
+// tool with mocks in place of the systems of its backends, compares what has come of the call with what the test
+// expects, and prints it. Mocks answer the questions of the backends, and record those that they ask for real on
+// tapes. Test blocks are decoded by package testblock, because editors, the reference and hatchel validate read
+// tests without running them.
 package test
 
 import (
