@@ -26,7 +26,7 @@ var legacyDoor = []string{
 	"runtime/mcp/subscription_resources_test.go",
 	"runtime/mcp/suspend_test.go",
 	"runtime/server/server.go",
-	"runtime/session.go",
+	"runtime/store/session.go",
 }
 
 func TestOnlyTheDoorNamesWhatServesLegacyClients(t *testing.T) {
