@@ -38,21 +38,12 @@ type Text struct {
 
 // and returns what is known of texts that are made of both.
 func (t Text) and(o Text) Text {
-	if o.AsPath != template.PathUnsafe {
-		o.AsPath = t.AsPath
-	}
-	return Text{t.Dash || o.Dash, o.AsPath}
+	return Text{t.Dash || o.Dash, min(t.AsPath, o.AsPath, template.PathUnknown)}
 }
 
 // or returns what is known of a text that is one of both.
 func (t Text) or(o Text) Text {
-	if t.AsPath == template.PathUnsafe {
-		t, o = o, t
-	}
-	if o.AsPath != template.PathUnsafe {
-		o.AsPath = min(t.AsPath, o.AsPath)
-	}
-	return Text{t.Dash || o.Dash, o.AsPath}
+	return Text{t.Dash || o.Dash, min(t.AsPath, o.AsPath)}
 }
 
 // Marks are the facts that everything has which depends on the value.

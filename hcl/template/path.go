@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// PathKind is what is known of a text as a path.
+// PathKind is what is known of a text as a path. Of two kinds the smaller one holds for a text that may be either.
 type PathKind int
 
 const (
-	PathUnknown PathKind = iota
-	PathUnsafe           // a caller's value in it can make it leave its folder
-	PathSafe             // no caller's value in it can hold a slash or begin with a dot
-	PathUnder            // it is a result of under
+	PathUnsafe PathKind = iota - 1 // a caller's value in it can make it leave its folder
+	PathUnknown
+	PathSafe  // no caller's value in it can hold a slash or begin with a dot
+	PathUnder // it is a result of under
 )
 
 // SafeInPath reports whether the value can be a part of a path that stays in its folder.
