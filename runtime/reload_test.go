@@ -562,3 +562,21 @@ func (a audience) ListsChanged(func(toolset string) mcp.Changes) { a() }
 
 // reloadTime is how long a reload may take on a busy machine.
 const reloadTime = time.Minute
+
+func TestEachLoadReturnsTheReportOfItsOwn(t *testing.T) {
+	h := newHost(t, tool("t", `text = "0"`))
+	var loading sync.WaitGroup
+	for i := range 20 {
+		loading.Go(func() {
+			src := tool("t", fmt.Sprintf("text = \"%d\"", i+1))
+			if i%2 == 1 {
+				src += "nonsense"
+			}
+			report := h.LoadRevision(t.Context(), Revision{Files: fileSystem(src), Dir: h.build.Dir})
+			if got := string(report.Sources["tools.hcl"]); got != src || report.OK == (i%2 == 1) {
+				t.Errorf("the report of load %d is that of another: ok %t, sources\n%s", i, report.OK, got)
+			}
+		})
+	}
+	loading.Wait()
+}
