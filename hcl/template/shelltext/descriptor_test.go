@@ -59,7 +59,7 @@ const descriptorPayload = "touch pwned"
 func runBash(t *testing.T, argv, env []string) (ran bool, out string) {
 	t.Helper()
 	dir := t.TempDir()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.WaitDelay = 100 * time.Millisecond
