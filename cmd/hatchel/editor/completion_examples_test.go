@@ -27,6 +27,9 @@ type word struct {
 	from, to int
 }
 
+// labelled are the blocks whose label names a connection or a tool.
+var labelled = append(all.Set().Kinds().Mocked(), "tool")
+
 // wordsOf returns the words of a file that are not new names: arguments, blocks, labels that refer to connections and
 // tools, functions, types, and the parts of traversals, in HCL and in expr programs.
 func wordsOf(src []byte, programs map[string]bool) (all []word) {
@@ -39,7 +42,7 @@ func wordsOf(src []byte, programs map[string]bool) (all []word) {
 	visit = func(b *hclsyntax.Body, around string, depth int) {
 		for _, n := range b.Blocks {
 			add("block", n.TypeRange)
-			refers := depth > 0 && slices.Contains([]string{"http", "sql", "shell", "tool"}, n.Type) &&
+			refers := depth > 0 && slices.Contains(labelled, n.Type) &&
 				around != "after" || n.Type == "connection" // an after block reads a mock of its test
 			if refers && len(n.LabelRanges) > 0 {
 				r := n.LabelRanges[0]
