@@ -13,7 +13,7 @@ import (
 	"sync"
 	"testing"
 
-	"hatchel/runtime/auth/issuertest"
+	"hatchel/runtime/edge/auth/issuertest"
 )
 
 const (

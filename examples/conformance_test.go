@@ -17,7 +17,7 @@ import (
 	"testing"
 
 	"hatchel/internal/proxytest"
-	"hatchel/runtime/postgres/postgrestest"
+	"hatchel/runtime/durable/postgres/postgrestest"
 )
 
 var update = flag.Bool("update", false, "rewrite the tables and transcripts of the documentation")

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"hatchel/runtime/auth/issuertest"
+	"hatchel/runtime/edge/auth/issuertest"
 )
 
 func TestACertificateSignsInToTheConsole(t *testing.T) {

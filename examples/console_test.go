@@ -15,7 +15,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"hatchel/runtime/trace/tracetest"
+	"hatchel/runtime/observe/trace/tracetest"
 )
 
 const (

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"hatchel/runtime/auth/issuertest"
+	"hatchel/runtime/edge/auth/issuertest"
 )
 
 // personalShop is a service that answers who it was asked for, by tokens that its issuer has made for it.

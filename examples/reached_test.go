@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"hatchel/runtime/auth/issuertest"
+	"hatchel/runtime/edge/auth/issuertest"
 )
 
 func TestOtherMachinesAreServedOnlyWhoIsKnown(t *testing.T) {

@@ -26,8 +26,8 @@ import (
 	"hatchel/cmd/hatchel/test/testblock"
 	"hatchel/hcl"
 	"hatchel/hcl/value"
-	"hatchel/runtime/postgres/postgrestest"
-	"hatchel/runtime/trace/tracetest"
+	"hatchel/runtime/durable/postgres/postgrestest"
+	"hatchel/runtime/observe/trace/tracetest"
 )
 
 // TestNoSecretOfAnExampleIsSeenByWhoWatchesIt finds the examples that have a secret, a sensitive input or keys of callers. It

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"hatchel/runtime/trace/tracetest"
+	"hatchel/runtime/observe/trace/tracetest"
 )
 
 // traced adds a collector to the telemetry block of a file of the example.

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"testing"
 
-	"hatchel/runtime/approval"
-	"hatchel/runtime/mcp"
+	"hatchel/runtime/edge/mcp"
+	"hatchel/runtime/stage/approval"
 )
 
 func TestACallerWhoMayDecideNothingReadsNoList(t *testing.T) {

@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"hatchel/runtime/approval"
-	"hatchel/runtime/digest"
-	"hatchel/runtime/idempotency"
-	"hatchel/runtime/state"
+	"hatchel/internal/digest"
+	"hatchel/runtime/durable/state"
+	"hatchel/runtime/stage/approval"
+	"hatchel/runtime/stage/idempotency"
 )
 
 func TestAKeyIsFreeWhileItsCallWaitsForApproval(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"hatchel/runtime/approval"
+	"hatchel/runtime/stage/approval"
 )
 
 // checkVoid waits until an approval is void, and checks the reason that approvers read.

@@ -7,9 +7,9 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"hatchel/runtime/approval"
-	"hatchel/runtime/state"
-	"hatchel/runtime/task"
+	"hatchel/runtime/durable/state"
+	"hatchel/runtime/stage/approval"
+	"hatchel/runtime/stage/task"
 )
 
 // crammed is a store that is full for tasks while the test says so.

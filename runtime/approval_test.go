@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"hatchel/runtime/approval"
-	"hatchel/runtime/mcp"
+	"hatchel/runtime/edge/mcp"
+	"hatchel/runtime/stage/approval"
 )
 
 const refunding = `

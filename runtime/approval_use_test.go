@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"hatchel/runtime/approval"
-	"hatchel/runtime/mcp"
+	"hatchel/runtime/edge/mcp"
+	"hatchel/runtime/stage/approval"
 )
 
 func TestACallThatALimitRefusesUsesNoApproval(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"hatchel/adapters"
-	"hatchel/runtime/mcp"
+	"hatchel/runtime/edge/mcp"
 )
 
 // slowType is a type that takes many seconds to check a text of slowText.

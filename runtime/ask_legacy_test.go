@@ -11,8 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"hatchel/runtime/mcp"
-	"hatchel/runtime/mcp/legacy"
+	"hatchel/runtime/edge/mcp"
+	"hatchel/runtime/edge/mcp/legacy"
 )
 
 // legacyClient is a client of an earlier revision on a pair of streams. The test writes its answers.

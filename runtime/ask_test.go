@@ -9,7 +9,7 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl/value"
-	"hatchel/runtime/mcp"
+	"hatchel/runtime/edge/mcp"
 )
 
 // callReply is what a modern client reads.

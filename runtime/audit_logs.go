@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"hatchel/hcl"
-	"hatchel/runtime/audit"
-	"hatchel/runtime/hold"
-	"hatchel/runtime/served"
-	"hatchel/runtime/state"
+	"hatchel/runtime/durable/audit"
+	"hatchel/runtime/durable/state"
+	"hatchel/runtime/edge/served"
+	"hatchel/runtime/load/hold"
 )
 
 // AuditLogs are the audit logs of all generations. A log at the same place is shared by the

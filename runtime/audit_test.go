@@ -12,9 +12,9 @@ import (
 	"testing"
 
 	"hatchel/adapters"
-	"hatchel/runtime/audit"
-	"hatchel/runtime/mcp"
-	"hatchel/runtime/operator"
+	"hatchel/runtime/durable/audit"
+	"hatchel/runtime/edge/mcp"
+	"hatchel/runtime/edge/operator"
 )
 
 // newAuditedHost returns a Host with an audit log, and the path of that.

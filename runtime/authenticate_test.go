@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"hatchel/runtime/mcp"
+	"hatchel/runtime/edge/mcp"
 )
 
 // apiKeyBlock returns an auth block with one key.

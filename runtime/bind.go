@@ -9,7 +9,7 @@ import (
 	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/runtime/call"
-	"hatchel/runtime/limit"
+	"hatchel/runtime/stage/limit"
 )
 
 // bindTools makes every program before it binds the first, because a tool may be a step of another.

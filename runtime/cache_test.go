@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"hatchel/adapters"
-	"hatchel/runtime/mcp"
-	"hatchel/runtime/result"
+	"hatchel/runtime/edge/mcp"
+	"hatchel/runtime/stage/result"
 )
 
 const caching = "read_only = true\ncache { ttl = \"1m\" }\n"

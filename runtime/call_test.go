@@ -15,7 +15,7 @@ import (
 	"hatchel/adapters"
 	"hatchel/hcl/value"
 	"hatchel/internal/sampletest"
-	"hatchel/runtime/mcp"
+	"hatchel/runtime/edge/mcp"
 )
 
 // A call of one tool: what the file says, what the client sends, what it gets.

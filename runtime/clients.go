@@ -6,9 +6,9 @@ import (
 
 	"hatchel/hcl/eventkind"
 	"hatchel/runtime/call"
-	"hatchel/runtime/event"
-	"hatchel/runtime/mcp"
-	"hatchel/runtime/task"
+	"hatchel/runtime/edge/mcp"
+	"hatchel/runtime/observe/event"
+	"hatchel/runtime/stage/task"
 )
 
 // Notifier is notified of changes. Its methods must not block.

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"hatchel/adapters"
-	"hatchel/runtime/mcp"
+	"hatchel/runtime/edge/mcp"
 )
 
 // complete returns the values that complete an argument, or the error.

@@ -10,9 +10,9 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl"
-	"hatchel/runtime/digest"
-	"hatchel/runtime/state"
-	"hatchel/runtime/store"
+	"hatchel/internal/digest"
+	"hatchel/runtime/durable/state"
+	"hatchel/runtime/durable/store"
 )
 
 // shared are open things that generations share: by a key, each is opened for the first generation

@@ -7,7 +7,7 @@ import (
 	"net/http"
 
 	"hatchel/hcl"
-	"hatchel/runtime/endpoint"
+	"hatchel/runtime/edge/endpoint"
 )
 
 // Console is where a process serves the console if a configuration wants that.

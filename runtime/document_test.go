@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"hatchel/runtime/mcp"
+	"hatchel/runtime/edge/mcp"
 )
 
 // ResourceUpdated makes an audience of the tests one that follows no resources.

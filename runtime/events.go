@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 
 	"hatchel/hcl/eventkind"
-	"hatchel/runtime/event"
-	"hatchel/runtime/hook"
+	"hatchel/runtime/durable/hook"
+	"hatchel/runtime/observe/event"
 )
 
 // openEvents makes what publishes the events of the generation, if anything can read them.

@@ -13,9 +13,9 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl/eventkind"
-	"hatchel/runtime/event"
-	"hatchel/runtime/mcp"
-	"hatchel/runtime/operator"
+	"hatchel/runtime/edge/mcp"
+	"hatchel/runtime/edge/operator"
+	"hatchel/runtime/observe/event"
 )
 
 // recordedEvents returns the data of all events that a caller sees, one a line.

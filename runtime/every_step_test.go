@@ -3,7 +3,7 @@ package runtime
 import (
 	"testing"
 
-	"hatchel/runtime/mcp"
+	"hatchel/runtime/edge/mcp"
 )
 
 // everyStep declares the tool outer, whose text is what a backend returns to a tool that it calls and to two

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"hatchel/runtime/mcp"
+	"hatchel/runtime/edge/mcp"
 )
 
 // randomRules returns random rules about the tools of the test.

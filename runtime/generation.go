@@ -7,11 +7,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"hatchel/runtime/approval"
 	"hatchel/runtime/call"
-	"hatchel/runtime/endpoint"
-	"hatchel/runtime/mcp"
-	"hatchel/runtime/served"
+	"hatchel/runtime/edge/endpoint"
+	"hatchel/runtime/edge/mcp"
+	"hatchel/runtime/edge/served"
+	"hatchel/runtime/stage/approval"
 )
 
 // Generation is one configuration that is ready to be called. Compile makes it; a Generation that

@@ -8,14 +8,14 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl"
-	"hatchel/runtime/auth"
 	"hatchel/runtime/call"
-	"hatchel/runtime/elicit"
-	"hatchel/runtime/failure"
-	"hatchel/runtime/mcp"
-	"hatchel/runtime/operator"
-	"hatchel/runtime/state"
-	"hatchel/runtime/task"
+	"hatchel/runtime/durable/state"
+	"hatchel/runtime/edge/auth"
+	"hatchel/runtime/edge/mcp"
+	"hatchel/runtime/edge/operator"
+	"hatchel/runtime/stage/elicit"
+	"hatchel/runtime/stage/failure"
+	"hatchel/runtime/stage/task"
 )
 
 // A Host is a mcp.Handler. It serves each request from the generation that is current when the

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"hatchel/adapters"
-	"hatchel/runtime/mcp"
+	"hatchel/runtime/edge/mcp"
 )
 
 // TestAHintIsForWhoHasStartedTheServer calls as a client over a pair of streams does, and as one over HTTP.

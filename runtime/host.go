@@ -18,14 +18,14 @@ import (
 
 	"hatchel/hcl"
 	"hatchel/internal/service"
-	"hatchel/runtime/audit"
 	"hatchel/runtime/call"
-	"hatchel/runtime/hold"
-	"hatchel/runtime/mcp"
-	"hatchel/runtime/operator"
-	"hatchel/runtime/served"
-	"hatchel/runtime/subscribe"
-	"hatchel/runtime/upload"
+	"hatchel/runtime/durable/audit"
+	"hatchel/runtime/edge/mcp"
+	"hatchel/runtime/edge/operator"
+	"hatchel/runtime/edge/served"
+	"hatchel/runtime/edge/subscribe"
+	"hatchel/runtime/edge/upload"
+	"hatchel/runtime/load/hold"
 )
 
 // HostOptions are what a Host loads configurations with.

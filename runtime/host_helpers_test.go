@@ -16,9 +16,9 @@ import (
 	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/hcl/schema"
-	"hatchel/runtime/mcp"
-	"hatchel/runtime/state"
-	"hatchel/runtime/store"
+	"hatchel/runtime/durable/state"
+	"hatchel/runtime/durable/store"
+	"hatchel/runtime/edge/mcp"
 )
 
 // fakeBackend is the backend `fake` and the connections `db`, whose behaviour a test defines. Its journal says what was opened and closed.

@@ -16,9 +16,9 @@ import (
 	"time"
 
 	"hatchel/adapters"
-	"hatchel/runtime/mcp"
-	"hatchel/runtime/state"
-	"hatchel/runtime/task"
+	"hatchel/runtime/durable/state"
+	"hatchel/runtime/edge/mcp"
+	"hatchel/runtime/stage/task"
 )
 
 const guarded = `

@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"hatchel/adapters"
-	"hatchel/runtime/digest"
-	"hatchel/runtime/idempotency"
-	"hatchel/runtime/mcp"
-	"hatchel/runtime/state"
-	"hatchel/runtime/store"
+	"hatchel/internal/digest"
+	"hatchel/runtime/durable/state"
+	"hatchel/runtime/durable/store"
+	"hatchel/runtime/edge/mcp"
+	"hatchel/runtime/stage/idempotency"
 )
 
 const keyed = "idempotency { ttl = \"1h\" }\n"

@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"hatchel/runtime/state"
+	"hatchel/runtime/durable/state"
 )
 
 // flakyStore is a store that is unavailable while the test says so.

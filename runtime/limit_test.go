@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"hatchel/adapters"
-	"hatchel/runtime/mcp"
+	"hatchel/runtime/edge/mcp"
 )
 
 // callAs calls a tool as somebody, and returns the result as it is sent.

@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"hatchel/adapters"
-	"hatchel/runtime/logging"
-	"hatchel/runtime/mcp"
-	"hatchel/runtime/operator"
+	"hatchel/runtime/edge/mcp"
+	"hatchel/runtime/edge/operator"
+	"hatchel/runtime/observe/logging"
 )
 
 const loggedTools = `

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"hatchel/adapters"
-	"hatchel/runtime/mcp"
+	"hatchel/runtime/edge/mcp"
 )
 
 // postLarge posts a modern call of the tool t with a list of numbers, which takes about 27 MiB when it is decoded.

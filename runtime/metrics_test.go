@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"hatchel/runtime/mcp"
-	"hatchel/runtime/metrics"
-	"hatchel/runtime/trace/tracetest"
+	"hatchel/runtime/edge/mcp"
+	"hatchel/runtime/observe/metrics"
+	"hatchel/runtime/observe/trace/tracetest"
 )
 
 // newCaller returns calls of a tool of a host with or without a metrics block.

@@ -15,11 +15,11 @@ import (
 	"hatchel/adapters"
 	"hatchel/hcl/eventkind"
 	"hatchel/hcl/value"
-	"hatchel/runtime/approval"
-	"hatchel/runtime/audit"
-	"hatchel/runtime/event"
-	"hatchel/runtime/mcp"
-	"hatchel/runtime/metrics"
+	"hatchel/runtime/durable/audit"
+	"hatchel/runtime/edge/mcp"
+	"hatchel/runtime/observe/event"
+	"hatchel/runtime/observe/metrics"
+	"hatchel/runtime/stage/approval"
 )
 
 // addPicky adds the backend "picky", which fails for ben and for eve, the second before the first.

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"hatchel/runtime/mcp"
+	"hatchel/runtime/edge/mcp"
 )
 
 // configWithRules returns a tool and n rules that are all evaluated before a call.

@@ -13,7 +13,7 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/runtime/call"
-	"hatchel/runtime/mcp"
+	"hatchel/runtime/edge/mcp"
 )
 
 // callerOf returns a caller with this subject and these groups.

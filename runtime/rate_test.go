@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"hatchel/runtime/state"
+	"hatchel/runtime/durable/state"
 )
 
 const sixAMinute = `tool "x" {

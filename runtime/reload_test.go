@@ -18,9 +18,9 @@ import (
 	"hatchel/adapters"
 	"hatchel/hcl/schema"
 	"hatchel/runtime/call"
-	"hatchel/runtime/mcp"
-	"hatchel/runtime/source"
-	"hatchel/runtime/state"
+	"hatchel/runtime/durable/state"
+	"hatchel/runtime/edge/mcp"
+	"hatchel/runtime/load/source"
 )
 
 func tool(name, body string) string {

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"hatchel/adapters"
-	"hatchel/runtime/state"
-	"hatchel/runtime/store"
-	"hatchel/runtime/task"
+	"hatchel/runtime/durable/state"
+	"hatchel/runtime/durable/store"
+	"hatchel/runtime/stage/task"
 )
 
 func TestTasksOutliveTheProcess(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"hatchel/adapters"
-	"hatchel/runtime/postgres/postgrestest"
-	"hatchel/runtime/state"
+	"hatchel/runtime/durable/postgres/postgrestest"
+	"hatchel/runtime/durable/state"
 )
 
 // dyingStore is the store of a process that dies before it can announce a change.

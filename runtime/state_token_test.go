@@ -10,7 +10,7 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl/value"
-	"hatchel/runtime/mcp"
+	"hatchel/runtime/edge/mcp"
 )
 
 func TestAStateIsGoodOnce(t *testing.T) {

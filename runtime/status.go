@@ -8,13 +8,13 @@ import (
 
 	"hatchel/hcl"
 	"hatchel/hcl/surface"
-	"hatchel/runtime/access"
-	"hatchel/runtime/hold"
-	"hatchel/runtime/mcp"
-	"hatchel/runtime/probe"
-	"hatchel/runtime/served"
-	"hatchel/runtime/store"
-	"hatchel/runtime/webhook"
+	"hatchel/runtime/durable/store"
+	"hatchel/runtime/durable/webhook"
+	"hatchel/runtime/edge/mcp"
+	"hatchel/runtime/edge/served"
+	"hatchel/runtime/load/access"
+	"hatchel/runtime/load/hold"
+	"hatchel/runtime/observe/probe"
 )
 
 // Report is what one load came to.

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"hatchel/hcl/schema"
-	"hatchel/runtime/state"
-	"hatchel/runtime/store"
+	"hatchel/runtime/durable/state"
+	"hatchel/runtime/durable/store"
 )
 
 const offered = `

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"hatchel/adapters"
-	"hatchel/runtime/mcp"
+	"hatchel/runtime/edge/mcp"
 )
 
 // recordingNotifier is a Notifier that records what it is called with.

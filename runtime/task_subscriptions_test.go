@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"hatchel/adapters"
-	"hatchel/runtime/mcp"
+	"hatchel/runtime/edge/mcp"
 )
 
 // follower is a Notifier that records the changes of tasks.

@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"hatchel/runtime/mcp"
-	"hatchel/runtime/task"
+	"hatchel/runtime/edge/mcp"
+	"hatchel/runtime/stage/task"
 )
 
 const following = `{"elicitation":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}`

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"hatchel/adapters"
-	"hatchel/runtime/mcp"
-	"hatchel/runtime/state"
+	"hatchel/runtime/durable/state"
+	"hatchel/runtime/edge/mcp"
 )
 
 // interruptedStore is a store whose Replace fails before or after it has replaced the record.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"hatchel/adapters"
-	"hatchel/runtime/mcp"
+	"hatchel/runtime/edge/mcp"
 )
 
 // withToken makes the caller ada with a token; an empty token is another credential.

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"hatchel/adapters"
-	"hatchel/runtime/mcp"
+	"hatchel/runtime/edge/mcp"
 )
 
 const (

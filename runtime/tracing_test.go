@@ -8,9 +8,9 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"hatchel/runtime/mcp"
-	"hatchel/runtime/metrics"
-	"hatchel/runtime/trace/tracetest"
+	"hatchel/runtime/edge/mcp"
+	"hatchel/runtime/observe/metrics"
+	"hatchel/runtime/observe/trace/tracetest"
 )
 
 // otlp is a telemetry block that sends traces to a collector.

@@ -9,9 +9,9 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl/value"
-	"hatchel/runtime/files"
-	"hatchel/runtime/mcp"
-	"hatchel/runtime/upload"
+	"hatchel/runtime/edge/mcp"
+	"hatchel/runtime/edge/upload"
+	"hatchel/runtime/stage/files"
 )
 
 const takesFiles = `

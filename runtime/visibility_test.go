@@ -7,7 +7,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"hatchel/runtime/mcp"
+	"hatchel/runtime/edge/mcp"
 )
 
 // divided declares operations of each kind, of which some are allowed to one group.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"hatchel/runtime/mcp"
+	"hatchel/runtime/edge/mcp"
 )
 
 // concealing declares what could reveal a tool before its arguments are read: scopes, a header, a capability, a task.

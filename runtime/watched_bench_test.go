@@ -9,8 +9,8 @@ import (
 
 	"hatchel/hcl/eventkind"
 	"hatchel/internal/benchtest"
-	"hatchel/runtime/event"
-	"hatchel/runtime/mcp"
+	"hatchel/runtime/edge/mcp"
+	"hatchel/runtime/observe/event"
 )
 
 // newCalledHost returns a Host with a tool of one step, and a function that calls it.

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"hatchel/adapters/all"
-	"hatchel/runtime/mcp"
+	"hatchel/runtime/edge/mcp"
 )
 
 // failingBlocks are blocks that fail, and what they have done then. Each block that takes effect does so where the

@@ -13,7 +13,7 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/adapters/adaptertest"
-	"hatchel/runtime/auth/issuertest"
+	"hatchel/runtime/edge/auth/issuertest"
 )
 
 const (

@@ -29,20 +29,20 @@ var goRows = []*goRow{
 	addedRow("what `otlp` adds to a call that is not sampled", "untraced", "continued", 150, false),
 	addedRow("what `otlp` adds to a call on average, 5 % of them sampled", "traced", "nothing", 1000, true),
 	{
-		title: "what `events` adds to a call, nobody listens", folder: "runtime/event",
+		title: "what `events` adds to a call, nobody listens", folder: "runtime/observe/event",
 		benchmark: "NobodyListens", metric: "ns/op", bound: 10,
 	},
 	addedRow("what `events` adds to a call, one listener", "heard", "nothing", 2000, false),
 	{
-		title: "delay of a call by 8 listeners that do not read, 99th percentile", folder: "runtime/event",
+		title: "delay of a call by 8 listeners that do not read, 99th percentile", folder: "runtime/observe/event",
 		benchmark: "StalledListeners", metric: "p99-ns", bound: 50_000,
 	},
 	{
-		title: "a scrape of 1,000 called tools", folder: "runtime/metrics",
+		title: "a scrape of 1,000 called tools", folder: "runtime/observe/metrics",
 		benchmark: "ScrapeOf1000Tools", metric: cpuMetric, bound: 30e6, allocates: true,
 	},
 	{
-		title: "a page of the console with 1,000 tools", folder: "runtime/console",
+		title: "a page of the console with 1,000 tools", folder: "runtime/edge/console",
 		benchmark: "Page", metric: cpuMetric, bound: 8e6, allocates: true,
 	},
 }

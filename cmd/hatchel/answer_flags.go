@@ -10,8 +10,8 @@ import (
 
 	"hatchel/cmd/hatchel/console"
 	"hatchel/hcl"
-	"hatchel/runtime/approval"
 	"hatchel/runtime/call"
+	"hatchel/runtime/stage/approval"
 )
 
 // answerFlags is the flag of commands whose calls may ask questions.

@@ -13,7 +13,7 @@ import (
 	"hatchel/cmd/hatchel/console"
 	"hatchel/hcl"
 	"hatchel/hcl/value"
-	"hatchel/runtime/mcp"
+	"hatchel/runtime/edge/mcp"
 )
 
 // prompter answers the questions of one call. It is not safe for concurrent use.

@@ -13,7 +13,7 @@ import (
 	"hatchel/cmd/hatchel/console"
 	"hatchel/hcl"
 	"hatchel/hcl/schema"
-	"hatchel/runtime/mcp"
+	"hatchel/runtime/edge/mcp"
 )
 
 // promptTerminal asks questions on a terminal. Output contains no control characters, because messages

@@ -12,7 +12,7 @@ import (
 	"hatchel/adapters/all"
 	"hatchel/hcl"
 	"hatchel/runtime"
-	"hatchel/runtime/mcp"
+	"hatchel/runtime/edge/mcp"
 )
 
 const questionTools = `

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"hatchel/cmd/hatchel/console"
-	"hatchel/runtime/approval"
-	"hatchel/runtime/server"
+	"hatchel/runtime/edge/server"
+	"hatchel/runtime/stage/approval"
 )
 
 // approvalsFlags are the flags of the subcommands of approvals.

@@ -11,7 +11,7 @@ import (
 
 	"hatchel/cmd/hatchel/console"
 	"hatchel/hcl"
-	"hatchel/runtime/server"
+	"hatchel/runtime/edge/server"
 )
 
 // approvalsFolder is a configuration whose approvals are opened.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"hatchel/hcl"
-	"hatchel/runtime/server"
+	"hatchel/runtime/edge/server"
 )
 
 func testTheStateOfTheUnitIsFoundAndTwoStatesAreNamed(t *testing.T) {

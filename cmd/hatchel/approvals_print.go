@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"hatchel/cmd/hatchel/console"
-	"hatchel/runtime/approval"
+	"hatchel/runtime/stage/approval"
 )
 
 const listPageSize = 1000

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"hatchel/runtime/approval"
+	"hatchel/runtime/stage/approval"
 )
 
 func testATruncatedApprovalIsMarked(t *testing.T) {

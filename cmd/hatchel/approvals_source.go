@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"hatchel/runtime/approval"
-	"hatchel/runtime/state"
+	"hatchel/runtime/durable/state"
+	"hatchel/runtime/stage/approval"
 )
 
 // approvalSource is where approvals are read and decided: the state store, or a server. Approvals are

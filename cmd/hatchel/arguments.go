@@ -17,7 +17,7 @@ import (
 	"hatchel/hcl/value"
 	"hatchel/runtime"
 	"hatchel/runtime/call"
-	"hatchel/runtime/files"
+	"hatchel/runtime/stage/files"
 )
 
 // uploadFunc uploads a file of this machine and returns the argument that names it.

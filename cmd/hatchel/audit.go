@@ -11,7 +11,7 @@ import (
 
 	"hatchel/hcl"
 	"hatchel/runtime"
-	"hatchel/runtime/audit"
+	"hatchel/runtime/durable/audit"
 )
 
 // auditFlags are the flags of audit.

@@ -12,7 +12,7 @@ import (
 	"hatchel/cmd/hatchel/console"
 	"hatchel/cmd/hatchel/exit"
 	"hatchel/hcl"
-	"hatchel/runtime/audit"
+	"hatchel/runtime/durable/audit"
 )
 
 // locateAuditLog returns the log in a file, or the log that a directory declares, which decode reads. Errors are

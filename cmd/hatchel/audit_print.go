@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"hatchel/cmd/hatchel/console"
-	"hatchel/runtime/audit"
+	"hatchel/runtime/durable/audit"
 )
 
 // printAuditRecord prints a record in one line.

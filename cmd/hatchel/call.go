@@ -13,7 +13,7 @@ import (
 	"hatchel/hcl/jsonscan"
 	"hatchel/runtime"
 	"hatchel/runtime/call"
-	"hatchel/runtime/mcp"
+	"hatchel/runtime/edge/mcp"
 )
 
 // callFlags are the flags of call.

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"hatchel/cmd/hatchel/console"
-	"hatchel/runtime/mcp"
-	output "hatchel/runtime/result"
+	"hatchel/runtime/edge/mcp"
+	output "hatchel/runtime/stage/result"
 )
 
 // resultMeta is what a command reads of the metadata of a result.

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hatchel/hcl/value"
-	"hatchel/runtime/mcp"
+	"hatchel/runtime/edge/mcp"
 )
 
 // callerFlags are the flags that describe the caller of a request.

@@ -18,8 +18,8 @@ import (
 	"hatchel/cmd/hatchel/revision"
 	"hatchel/hcl"
 	"hatchel/hcl/surface"
-	"hatchel/runtime/access"
-	"hatchel/runtime/source"
+	"hatchel/runtime/load/access"
+	"hatchel/runtime/load/source"
 )
 
 // diffFlags are the flags of diff.

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hatchel/internal/backoff"
-	"hatchel/runtime/server"
+	"hatchel/runtime/edge/server"
 )
 
 // eventsFlags are the flags of events.

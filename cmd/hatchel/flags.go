@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hatchel/cmd/hatchel/exit"
-	"hatchel/runtime/logging"
+	"hatchel/runtime/observe/logging"
 )
 
 // logFlags are the flags for the log that a server writes to standard error.

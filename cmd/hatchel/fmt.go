@@ -14,7 +14,7 @@ import (
 	"hatchel/cmd/hatchel/console"
 	"hatchel/cmd/hatchel/exit"
 	"hatchel/hcl/syntax"
-	"hatchel/runtime/source"
+	"hatchel/runtime/load/source"
 )
 
 func fmtCommand() *cobra.Command {

@@ -18,8 +18,8 @@ import (
 	"hatchel/cmd/hatchel/review"
 	"hatchel/hcl"
 	"hatchel/hcl/surface"
-	"hatchel/runtime/access"
-	"hatchel/runtime/source"
+	"hatchel/runtime/load/access"
+	"hatchel/runtime/load/source"
 )
 
 // importIgnores returns what a configuration directory excludes.

@@ -13,7 +13,7 @@ import (
 	"hatchel/cmd/hatchel/importer"
 	"hatchel/cmd/hatchel/review"
 	"hatchel/hcl"
-	"hatchel/runtime/source"
+	"hatchel/runtime/load/source"
 )
 
 // recall sets the flags of an earlier import that the command line does not set, and prints them.

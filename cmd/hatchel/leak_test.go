@@ -9,7 +9,7 @@ import (
 	"hatchel/adapters/all"
 	"hatchel/hcl"
 	"hatchel/runtime"
-	"hatchel/runtime/mcp"
+	"hatchel/runtime/edge/mcp"
 )
 
 // Five hundred reloads open and close a real database; half of them keep the connection.

@@ -11,22 +11,22 @@ import (
 )
 
 // legacyFolder is deleted together with the revisions of the protocol that have sessions.
-const legacyFolder = "runtime/mcp/legacy"
+const legacyFolder = "runtime/edge/mcp/legacy"
 
 // legacyDoor are the files outside of legacyFolder that name it: what opens the server of legacy clients, what keeps
 // their sessions, and tests of such clients.
 var legacyDoor = []string{
 	"runtime/ask_legacy_test.go",
-	"runtime/console/console_test.go",
-	"runtime/mcp/bench_test.go",
-	"runtime/mcp/disconnect_test.go",
-	"runtime/mcp/legacy_test.go",
-	"runtime/mcp/relay_test.go",
-	"runtime/mcp/session_id_test.go",
-	"runtime/mcp/subscription_resources_test.go",
-	"runtime/mcp/suspend_test.go",
-	"runtime/server/server.go",
-	"runtime/store/session.go",
+	"runtime/durable/store/session.go",
+	"runtime/edge/console/console_test.go",
+	"runtime/edge/mcp/bench_test.go",
+	"runtime/edge/mcp/disconnect_test.go",
+	"runtime/edge/mcp/legacy_test.go",
+	"runtime/edge/mcp/relay_test.go",
+	"runtime/edge/mcp/session_id_test.go",
+	"runtime/edge/mcp/subscription_resources_test.go",
+	"runtime/edge/mcp/suspend_test.go",
+	"runtime/edge/server/server.go",
 }
 
 func TestOnlyTheDoorNamesWhatServesLegacyClients(t *testing.T) {

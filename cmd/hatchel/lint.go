@@ -9,7 +9,7 @@ import (
 	"hatchel/cmd/hatchel/lint"
 	"hatchel/hcl"
 	"hatchel/runtime"
-	"hatchel/runtime/mcp"
+	"hatchel/runtime/edge/mcp"
 )
 
 // lintFlags are the flags of lint.

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hatchel/cmd/hatchel/console"
-	"hatchel/runtime/mcp"
+	"hatchel/runtime/edge/mcp"
 )
 
 // listFlags are the flags of list.

@@ -13,7 +13,7 @@ import (
 	"hatchel/hcl"
 	"hatchel/hcl/schema"
 	"hatchel/runtime"
-	"hatchel/runtime/mcp"
+	"hatchel/runtime/edge/mcp"
 )
 
 // printCapabilities prints the capabilities whose names are visible, one a line. Kinds have

@@ -21,10 +21,10 @@ import (
 	"hatchel/cmd/hatchel/test/testblock"
 	"hatchel/hcl"
 	"hatchel/runtime"
-	"hatchel/runtime/secret"
-	"hatchel/runtime/server"
-	"hatchel/runtime/source"
-	"hatchel/runtime/source/git"
+	"hatchel/runtime/edge/server"
+	"hatchel/runtime/load/secret"
+	"hatchel/runtime/load/source"
+	"hatchel/runtime/load/source/git"
 )
 
 // loadFlags are the flags of every command that loads a configuration directory.

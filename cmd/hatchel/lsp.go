@@ -10,7 +10,7 @@ import (
 	"hatchel/adapters/all"
 	"hatchel/cmd/hatchel/editor/lsp"
 	"hatchel/cmd/hatchel/exit"
-	"hatchel/runtime/served"
+	"hatchel/runtime/edge/served"
 )
 
 func lspCommand() *cobra.Command {

@@ -15,7 +15,7 @@ import (
 
 	"hatchel/cmd/hatchel/console"
 	"hatchel/cmd/hatchel/exit"
-	"hatchel/runtime/source/git"
+	"hatchel/runtime/load/source/git"
 )
 
 func main() { os.Exit(run()) }

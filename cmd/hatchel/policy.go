@@ -7,8 +7,8 @@ import (
 
 	"hatchel/cmd/hatchel/exit"
 	"hatchel/runtime"
-	"hatchel/runtime/access"
-	"hatchel/runtime/mcp"
+	"hatchel/runtime/edge/mcp"
+	"hatchel/runtime/load/access"
 )
 
 func policyCommand() *cobra.Command {

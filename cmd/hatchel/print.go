@@ -10,7 +10,7 @@ import (
 	"hatchel/cmd/hatchel/exit"
 	"hatchel/hcl"
 	"hatchel/hcl/spelling"
-	"hatchel/runtime/mcp"
+	"hatchel/runtime/edge/mcp"
 )
 
 // writeError returns the error for a result that could not be written, or nil.

@@ -12,7 +12,7 @@ import (
 	"hatchel/cmd/hatchel/console"
 	"hatchel/hcl"
 	"hatchel/runtime"
-	"hatchel/runtime/mcp"
+	"hatchel/runtime/edge/mcp"
 )
 
 // promptFlags are the flags of prompt.

@@ -9,7 +9,7 @@ import (
 
 	"hatchel/cmd/hatchel/console"
 	"hatchel/runtime"
-	"hatchel/runtime/mcp"
+	"hatchel/runtime/edge/mcp"
 )
 
 // readFlags are the flags of read.

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hatchel/cmd/hatchel/console"
-	"hatchel/runtime/server"
+	"hatchel/runtime/edge/server"
 )
 
 // readyTimeout is how long a server has to answer. It asks its connections for a second.

@@ -15,7 +15,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"hatchel/cmd/hatchel/console"
-	"hatchel/runtime/server"
+	"hatchel/runtime/edge/server"
 )
 
 // remoteOptions say which server is meant, and who asks.

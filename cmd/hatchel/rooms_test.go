@@ -3,6 +3,7 @@ package main
 import (
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -10,11 +11,12 @@ import (
 // linesMatching returns the lines of code of files in a folder that match, with their place.
 func linesMatching(t *testing.T, folder, pattern string) (found []string) {
 	t.Helper()
-	re := regexp.MustCompile(pattern)
+	re, files := regexp.MustCompile(pattern), 0
 	for file, lines := range productionFiles(t) {
 		if path.Dir(file) != folder && !strings.HasPrefix(file, folder+"/") {
 			continue
 		}
+		files++
 		for _, line := range lines {
 			code, _, _ := strings.Cut(line, "//")
 			if re.MatchString(code) {
@@ -22,15 +24,21 @@ func linesMatching(t *testing.T, folder, pattern string) (found []string) {
 			}
 		}
 	}
+	if files == 0 {
+		t.Fatalf("the folder %s has no files", folder)
+	}
 	return found
 }
 
 // TestAuditRecordsAreMadeInOnePlace keeps the members that every record has in audit.NewRecord.
 func TestAuditRecordsAreMadeInOnePlace(t *testing.T) {
-	const constructor = "runtime/audit/record.go: return &Record{"
-	made := linesMatching(t, "runtime/audit", `[^.\w\]]Record\{($|[^}])`)
+	const constructor = "runtime/durable/audit/record.go: return &Record{"
+	made := linesMatching(t, "runtime/durable/audit", `[^.\w\]]Record\{($|[^}])`)
 	for _, folder := range []string{"runtime", "cmd"} {
 		made = append(made, linesMatching(t, folder, `[^\]]audit\.Record\{($|[^}])`)...)
+	}
+	if !slices.Contains(made, constructor) {
+		t.Errorf("audit.NewRecord is not %q", constructor)
 	}
 	for _, line := range made {
 		if line != constructor {

@@ -17,12 +17,12 @@ import (
 	"hatchel/hcl/surface"
 	"hatchel/internal/service"
 	"hatchel/runtime"
-	"hatchel/runtime/hold"
-	"hatchel/runtime/logging"
-	"hatchel/runtime/mcp"
-	"hatchel/runtime/metrics"
-	"hatchel/runtime/server"
-	"hatchel/runtime/source"
+	"hatchel/runtime/edge/mcp"
+	"hatchel/runtime/edge/server"
+	"hatchel/runtime/load/hold"
+	"hatchel/runtime/load/source"
+	"hatchel/runtime/observe/logging"
+	"hatchel/runtime/observe/metrics"
 )
 
 // serveFlags are the flags of serve.

@@ -11,7 +11,7 @@ import (
 	"hatchel/adapters/all"
 	"hatchel/cmd/hatchel/test"
 	"hatchel/hcl"
-	"hatchel/runtime/source"
+	"hatchel/runtime/load/source"
 )
 
 func testCommand() *cobra.Command {

@@ -9,8 +9,8 @@ import (
 
 	"hatchel/cmd/hatchel/console"
 	"hatchel/cmd/hatchel/exit"
-	"hatchel/runtime/server"
-	"hatchel/runtime/source"
+	"hatchel/runtime/edge/server"
+	"hatchel/runtime/load/source"
 )
 
 // validateFlags are the flags of validate.

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hatchel/runtime/audit"
-	"hatchel/runtime/state"
+	"hatchel/runtime/durable/audit"
+	"hatchel/runtime/durable/state"
 )
 
 // version is set at build time with -X main.version=v1.2.3.

@@ -9,14 +9,14 @@ import (
 	"time"
 
 	"hatchel/adapters"
-	"hatchel/runtime/approval"
-	"hatchel/runtime/audit"
-	"hatchel/runtime/elicit"
-	"hatchel/runtime/failure"
-	"hatchel/runtime/limit"
-	"hatchel/runtime/mcp"
-	"hatchel/runtime/metrics"
-	"hatchel/runtime/state"
+	"hatchel/runtime/durable/audit"
+	"hatchel/runtime/durable/state"
+	"hatchel/runtime/edge/mcp"
+	"hatchel/runtime/observe/metrics"
+	"hatchel/runtime/stage/approval"
+	"hatchel/runtime/stage/elicit"
+	"hatchel/runtime/stage/failure"
+	"hatchel/runtime/stage/limit"
 )
 
 // errSameKeyStarted ends the wait for an approval of a call whose key another call has taken.

@@ -10,11 +10,11 @@ import (
 	"hatchel/hcl"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
-	"hatchel/runtime/approval"
-	"hatchel/runtime/audit"
-	"hatchel/runtime/elicit"
-	"hatchel/runtime/failure"
-	"hatchel/runtime/mcp"
+	"hatchel/runtime/durable/audit"
+	"hatchel/runtime/edge/mcp"
+	"hatchel/runtime/stage/approval"
+	"hatchel/runtime/stage/elicit"
+	"hatchel/runtime/stage/failure"
 )
 
 // Approver decides about a call in place of everybody who would be asked.

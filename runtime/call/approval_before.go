@@ -10,9 +10,9 @@ import (
 	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/hcl/value"
-	"hatchel/runtime/approval"
-	"hatchel/runtime/failure"
-	"hatchel/runtime/result"
+	"hatchel/runtime/stage/approval"
+	"hatchel/runtime/stage/failure"
+	"hatchel/runtime/stage/result"
 )
 
 // AddBefore adds a before block of an approval, and returns its operation, which has no steps yet.

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"hatchel/hcl/eventkind"
-	"hatchel/runtime/approval"
-	"hatchel/runtime/webhook"
+	"hatchel/runtime/durable/webhook"
+	"hatchel/runtime/stage/approval"
 )
 
 // ApprovalSubject is the prefix of the subject of an event about an approval, before its ID.

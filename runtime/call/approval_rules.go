@@ -4,8 +4,8 @@ import (
 	"strconv"
 
 	"hatchel/hcl"
-	"hatchel/runtime/digest"
-	"hatchel/runtime/policy"
+	"hatchel/internal/digest"
+	"hatchel/runtime/stage/policy"
 )
 
 // ApprovalRule is one approval block of a tool, or the approve rule of a policy.

@@ -6,11 +6,11 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl"
-	"hatchel/runtime/approval"
-	"hatchel/runtime/audit"
-	"hatchel/runtime/digest"
-	"hatchel/runtime/elicit"
-	"hatchel/runtime/mcp"
+	"hatchel/internal/digest"
+	"hatchel/runtime/durable/audit"
+	"hatchel/runtime/edge/mcp"
+	"hatchel/runtime/stage/approval"
+	"hatchel/runtime/stage/elicit"
 )
 
 // approvalState is which approvals a call needs, and how far these are. It belongs to the goroutine

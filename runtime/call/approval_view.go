@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"hatchel/adapters"
-	"hatchel/runtime/approval"
-	"hatchel/runtime/audit"
-	"hatchel/runtime/failure"
-	"hatchel/runtime/mcp"
-	"hatchel/runtime/result"
+	"hatchel/runtime/durable/audit"
+	"hatchel/runtime/edge/mcp"
+	"hatchel/runtime/stage/approval"
+	"hatchel/runtime/stage/failure"
+	"hatchel/runtime/stage/result"
 )
 
 // approvalView is what approvers are shown of a call.

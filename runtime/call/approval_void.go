@@ -4,8 +4,8 @@ import (
 	"context"
 	"log/slog"
 
-	"hatchel/runtime/approval"
-	"hatchel/runtime/digest"
+	"hatchel/internal/digest"
+	"hatchel/runtime/stage/approval"
 )
 
 // A reload voids the pending approvals of tools whose definition has changed, and ends the calls

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"time"
 
-	"hatchel/runtime/approval"
-	"hatchel/runtime/elicit"
-	"hatchel/runtime/failure"
-	"hatchel/runtime/limit"
-	"hatchel/runtime/mcp"
-	"hatchel/runtime/metrics"
+	"hatchel/runtime/edge/mcp"
+	"hatchel/runtime/observe/metrics"
+	"hatchel/runtime/stage/approval"
+	"hatchel/runtime/stage/elicit"
+	"hatchel/runtime/stage/failure"
+	"hatchel/runtime/stage/limit"
 )
 
 const (

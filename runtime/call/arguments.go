@@ -11,7 +11,7 @@ import (
 	"hatchel/hcl/jsonscan"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
-	"hatchel/runtime/result"
+	"hatchel/runtime/stage/result"
 )
 
 const (

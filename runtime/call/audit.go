@@ -8,11 +8,11 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"hatchel/runtime/audit"
-	"hatchel/runtime/failure"
-	"hatchel/runtime/files"
-	"hatchel/runtime/mcp"
-	"hatchel/runtime/policy"
+	"hatchel/runtime/durable/audit"
+	"hatchel/runtime/edge/mcp"
+	"hatchel/runtime/stage/failure"
+	"hatchel/runtime/stage/files"
+	"hatchel/runtime/stage/policy"
 )
 
 // auditCall is what is recorded of one call. Nil records nothing.

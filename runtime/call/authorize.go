@@ -7,9 +7,9 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl"
-	"hatchel/runtime/failure"
-	"hatchel/runtime/mcp"
-	"hatchel/runtime/policy"
+	"hatchel/runtime/edge/mcp"
+	"hatchel/runtime/stage/failure"
+	"hatchel/runtime/stage/policy"
 )
 
 // checkVisible rejects a caller who may not call the operation whatever the inputs are, as if it did not exist. It runs

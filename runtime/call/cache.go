@@ -5,12 +5,12 @@ import (
 	"errors"
 
 	"hatchel/adapters"
-	"hatchel/runtime/digest"
-	"hatchel/runtime/elicit"
-	"hatchel/runtime/idempotency"
-	"hatchel/runtime/limit"
-	"hatchel/runtime/metrics"
-	"hatchel/runtime/result"
+	"hatchel/internal/digest"
+	"hatchel/runtime/observe/metrics"
+	"hatchel/runtime/stage/elicit"
+	"hatchel/runtime/stage/idempotency"
+	"hatchel/runtime/stage/limit"
+	"hatchel/runtime/stage/result"
 )
 
 // cacheUse is what a call came to at the cache: it has the result of another call, or other calls may wait for it.

@@ -15,10 +15,10 @@ import (
 	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/hcl/value"
-	"hatchel/runtime/files"
-	"hatchel/runtime/mcp"
-	"hatchel/runtime/result"
-	"hatchel/runtime/state"
+	"hatchel/runtime/durable/state"
+	"hatchel/runtime/edge/mcp"
+	"hatchel/runtime/stage/files"
+	"hatchel/runtime/stage/result"
 )
 
 const uploadingTool = `

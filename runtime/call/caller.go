@@ -2,8 +2,8 @@ package call
 
 import (
 	"hatchel/hcl/value"
-	"hatchel/runtime/elicit"
-	"hatchel/runtime/mcp"
+	"hatchel/runtime/edge/mcp"
+	"hatchel/runtime/stage/elicit"
 )
 
 // anonymous is an unknown caller. It is never changed.

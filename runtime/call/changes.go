@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"hatchel/adapters"
-	"hatchel/runtime/failure"
+	"hatchel/runtime/stage/failure"
 )
 
 // failureAfter returns how a call has failed, nil for no error, that has made these changes. Its message says what is

@@ -9,8 +9,8 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl"
-	"hatchel/runtime/failure"
-	"hatchel/runtime/mcp"
+	"hatchel/runtime/edge/mcp"
+	"hatchel/runtime/stage/failure"
 )
 
 // Why the context of a call ends.

@@ -10,10 +10,10 @@ import (
 	"hatchel/hcl"
 	"hatchel/hcl/jsonscan"
 	"hatchel/hcl/value"
-	"hatchel/runtime/failure"
-	"hatchel/runtime/mcp"
-	"hatchel/runtime/policy"
-	"hatchel/runtime/result"
+	"hatchel/runtime/edge/mcp"
+	"hatchel/runtime/stage/failure"
+	"hatchel/runtime/stage/policy"
+	"hatchel/runtime/stage/result"
 )
 
 // Completion looks up values for an input.

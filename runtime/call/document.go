@@ -9,11 +9,11 @@ import (
 	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/hcl/value"
-	"hatchel/runtime/audit"
-	"hatchel/runtime/elicit"
-	"hatchel/runtime/failure"
-	"hatchel/runtime/mcp"
-	"hatchel/runtime/result"
+	"hatchel/runtime/durable/audit"
+	"hatchel/runtime/edge/mcp"
+	"hatchel/runtime/stage/elicit"
+	"hatchel/runtime/stage/failure"
+	"hatchel/runtime/stage/result"
 )
 
 // Resource is one compiled resource: one document, or those of a URI template.

@@ -10,13 +10,13 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl/eval"
-	"hatchel/runtime/audit"
-	"hatchel/runtime/elicit"
-	"hatchel/runtime/failure"
-	"hatchel/runtime/mcp"
-	"hatchel/runtime/metrics"
-	"hatchel/runtime/policy"
-	"hatchel/runtime/result"
+	"hatchel/runtime/durable/audit"
+	"hatchel/runtime/edge/mcp"
+	"hatchel/runtime/observe/metrics"
+	"hatchel/runtime/stage/elicit"
+	"hatchel/runtime/stage/failure"
+	"hatchel/runtime/stage/policy"
+	"hatchel/runtime/stage/result"
 )
 
 // facts are what is known of a call when it begins.

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"hatchel/hcl"
-	"hatchel/runtime/mcp"
+	"hatchel/runtime/edge/mcp"
 )
 
 // TestCallsThatUseTheMemoryOfOthersKnowNothingOfThem makes calls of different callers at once, whose texts and refusals

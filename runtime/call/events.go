@@ -11,12 +11,12 @@ import (
 	"hatchel/hcl/eventkind"
 	"hatchel/hcl/jsonscan"
 	"hatchel/hcl/value"
-	"hatchel/runtime/approval"
-	"hatchel/runtime/audit"
-	"hatchel/runtime/event"
-	"hatchel/runtime/mcp"
-	"hatchel/runtime/metrics"
-	"hatchel/runtime/result"
+	"hatchel/runtime/durable/audit"
+	"hatchel/runtime/edge/mcp"
+	"hatchel/runtime/observe/event"
+	"hatchel/runtime/observe/metrics"
+	"hatchel/runtime/stage/approval"
+	"hatchel/runtime/stage/result"
 )
 
 // callEvents are the events of one call.

@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"hatchel/hcl"
-	"hatchel/runtime/failure"
-	"hatchel/runtime/mcp"
+	"hatchel/runtime/edge/mcp"
+	"hatchel/runtime/stage/failure"
 )
 
 // failureWriter words how a call has failed for its caller.

@@ -11,9 +11,9 @@ import (
 	"hatchel/hcl"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
-	"hatchel/runtime/elicit"
-	"hatchel/runtime/files"
-	"hatchel/runtime/result"
+	"hatchel/runtime/stage/elicit"
+	"hatchel/runtime/stage/files"
+	"hatchel/runtime/stage/result"
 )
 
 // callFiles are the uploaded files of a call.

@@ -10,7 +10,7 @@ import (
 	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/hcl/value"
-	"hatchel/runtime/elicit"
+	"hatchel/runtime/stage/elicit"
 )
 
 // frozenVersion is the latest form of a frozen call that this program writes and reads. A program that reads a form

@@ -14,8 +14,8 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl/value"
-	"hatchel/runtime/audit"
-	"hatchel/runtime/elicit"
+	"hatchel/runtime/durable/audit"
+	"hatchel/runtime/stage/elicit"
 )
 
 // TestAFrozenCallThawsToItself freezes random calls, and reads each stored form again.

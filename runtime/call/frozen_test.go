@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"hatchel/adapters"
-	"hatchel/runtime/elicit"
+	"hatchel/runtime/stage/elicit"
 )
 
 // frozenBefore is a call that was frozen before there were versions.

@@ -3,7 +3,7 @@ package call
 import (
 	"context"
 
-	"hatchel/runtime/limit"
+	"hatchel/runtime/stage/limit"
 )
 
 // heldLimits are the limits that count a call.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"hatchel/adapters"
-	"hatchel/runtime/metrics"
+	"hatchel/runtime/observe/metrics"
 )
 
 // doMeasured is doRecorded, which it counts in the metrics.

@@ -13,13 +13,13 @@ import (
 	"hatchel/hcl/jsonscan"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
-	"hatchel/runtime/elicit"
-	"hatchel/runtime/event"
-	"hatchel/runtime/failure"
-	"hatchel/runtime/mcp"
-	"hatchel/runtime/metrics"
-	"hatchel/runtime/policy"
-	"hatchel/runtime/result"
+	"hatchel/runtime/edge/mcp"
+	"hatchel/runtime/observe/event"
+	"hatchel/runtime/observe/metrics"
+	"hatchel/runtime/stage/elicit"
+	"hatchel/runtime/stage/failure"
+	"hatchel/runtime/stage/policy"
+	"hatchel/runtime/stage/result"
 )
 
 // Operation is one compiled operation: what the calls of tools, prompts, resources and completions,

@@ -4,10 +4,10 @@ import (
 	"time"
 
 	"hatchel/hcl"
-	"hatchel/runtime/digest"
-	"hatchel/runtime/elicit"
-	"hatchel/runtime/failure"
-	"hatchel/runtime/mcp"
+	"hatchel/internal/digest"
+	"hatchel/runtime/edge/mcp"
+	"hatchel/runtime/stage/elicit"
+	"hatchel/runtime/stage/failure"
 )
 
 // minStateTTL is how long a client has at least to come back with answers.

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"hatchel/adapters"
-	"hatchel/runtime/failure"
-	"hatchel/runtime/mcp"
+	"hatchel/runtime/edge/mcp"
+	"hatchel/runtime/stage/failure"
 )
 
 // Plan returns the text of PlanEffects.

@@ -6,10 +6,10 @@ import (
 
 	"hatchel/hcl"
 	"hatchel/hcl/schema"
-	"hatchel/runtime/failure"
-	"hatchel/runtime/limit"
-	"hatchel/runtime/mcp"
-	"hatchel/runtime/result"
+	"hatchel/runtime/edge/mcp"
+	"hatchel/runtime/stage/failure"
+	"hatchel/runtime/stage/limit"
+	"hatchel/runtime/stage/result"
 )
 
 // Program is one compiled tool. It is immutable but for what a database says of its rows, and safe

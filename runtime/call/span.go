@@ -6,9 +6,9 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl"
-	"hatchel/runtime/audit"
-	"hatchel/runtime/mcp"
-	"hatchel/runtime/trace"
+	"hatchel/runtime/durable/audit"
+	"hatchel/runtime/edge/mcp"
+	"hatchel/runtime/observe/trace"
 )
 
 // Tracing is how the calls of a generation are traced.

@@ -12,10 +12,10 @@ import (
 	"hatchel/hcl"
 	"hatchel/hcl/value"
 	"hatchel/internal/ctxtime"
-	"hatchel/runtime/elicit"
-	"hatchel/runtime/failure"
-	"hatchel/runtime/metrics"
-	"hatchel/runtime/result"
+	"hatchel/runtime/observe/metrics"
+	"hatchel/runtime/stage/elicit"
+	"hatchel/runtime/stage/failure"
+	"hatchel/runtime/stage/result"
 )
 
 // Step is one step of an operation, bound to its backend.

@@ -9,10 +9,10 @@ import (
 	"hatchel/hcl"
 	"hatchel/hcl/value"
 	"hatchel/internal/ctxtime"
-	"hatchel/runtime/elicit"
-	"hatchel/runtime/failure"
-	"hatchel/runtime/mcp"
-	"hatchel/runtime/result"
+	"hatchel/runtime/edge/mcp"
+	"hatchel/runtime/stage/elicit"
+	"hatchel/runtime/stage/failure"
+	"hatchel/runtime/stage/result"
 )
 
 // builtin is the action of a block of a step that is not a backend. Its output is null.

@@ -8,13 +8,13 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl"
-	"hatchel/runtime/audit"
-	"hatchel/runtime/elicit"
-	"hatchel/runtime/failure"
-	"hatchel/runtime/idempotency"
-	"hatchel/runtime/limit"
-	"hatchel/runtime/mcp"
-	"hatchel/runtime/task"
+	"hatchel/runtime/durable/audit"
+	"hatchel/runtime/edge/mcp"
+	"hatchel/runtime/stage/elicit"
+	"hatchel/runtime/stage/failure"
+	"hatchel/runtime/stage/idempotency"
+	"hatchel/runtime/stage/limit"
+	"hatchel/runtime/stage/task"
 )
 
 // errBecomesTask ends the request of a call that continues as a task from where it is.

@@ -15,7 +15,7 @@ import (
 	"hatchel/hcl/diag"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
-	"hatchel/runtime/failure"
+	"hatchel/runtime/stage/failure"
 )
 
 // Tracer writes what the steps of one call do, for the person who makes it: without secrets and

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"hatchel/adapters"
-	"hatchel/runtime/elicit"
-	"hatchel/runtime/mcp"
-	"hatchel/runtime/state"
+	"hatchel/runtime/durable/state"
+	"hatchel/runtime/edge/mcp"
+	"hatchel/runtime/stage/elicit"
 )
 
 // waiting is how a call waits for people. It implements elicit.Call.

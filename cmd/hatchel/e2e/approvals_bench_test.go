@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"hatchel/runtime/approval"
-	"hatchel/runtime/state"
+	"hatchel/runtime/durable/state"
+	"hatchel/runtime/stage/approval"
 )
 
 const manyApprovals = 10000

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"unicode"
 
-	"hatchel/runtime/approval"
+	"hatchel/runtime/stage/approval"
 )
 
 func TestTheCommandDecidesWhileAServerRuns(t *testing.T) {

@@ -17,8 +17,8 @@ import (
 	"testing"
 
 	"hatchel/internal/programtest"
-	"hatchel/runtime/approval"
-	"hatchel/runtime/audit"
+	"hatchel/runtime/durable/audit"
+	"hatchel/runtime/stage/approval"
 )
 
 // approverKeys declares two approvers and one other caller. $ANN, $BOB and $EVE are replaced by

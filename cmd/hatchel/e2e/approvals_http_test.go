@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"hatchel/runtime/approval"
+	"hatchel/runtime/stage/approval"
 )
 
 func TestAnApprovedCallRuns(t *testing.T) {

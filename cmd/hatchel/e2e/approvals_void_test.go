@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"hatchel/runtime/approval"
+	"hatchel/runtime/stage/approval"
 )
 
 // A reload voids the pending approvals of changed tools, and approvers are told why.

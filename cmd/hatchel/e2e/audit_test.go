@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"hatchel/internal/programtest"
-	"hatchel/runtime/audit"
+	"hatchel/runtime/durable/audit"
 )
 
 const paid = `

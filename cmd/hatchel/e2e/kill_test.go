@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"hatchel/internal/programtest"
-	"hatchel/runtime/audit"
+	"hatchel/runtime/durable/audit"
 )
 
 // kills is the number of killed processes: make kill KILLS=1000.

@@ -19,7 +19,7 @@ import (
 	"testing"
 
 	"hatchel/internal/programtest"
-	"hatchel/runtime/auth/issuertest"
+	"hatchel/runtime/edge/auth/issuertest"
 )
 
 // proxiedConfig is served under the name tools.example. $PROXY is the address of the proxy.

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"hatchel/internal/programtest"
-	"hatchel/runtime/approval"
-	"hatchel/runtime/audit"
+	"hatchel/runtime/durable/audit"
+	"hatchel/runtime/stage/approval"
 )
 
 func TestAnApprovalReleasesACallOfAnotherProcess(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"testing"
 
-	"hatchel/runtime/audit"
+	"hatchel/runtime/durable/audit"
 )
 
 const auditedTogether = `

@@ -20,7 +20,7 @@ import (
 	"time"
 
 	"hatchel/internal/programtest"
-	"hatchel/runtime/postgres/postgrestest"
+	"hatchel/runtime/durable/postgres/postgrestest"
 )
 
 // replicaConfig is the configuration of three processes with their state in one database.

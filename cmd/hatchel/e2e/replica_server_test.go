@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"hatchel/runtime/audit"
+	"hatchel/runtime/durable/audit"
 )
 
 // replicatedServerConfig is the configuration of three processes with callers, approvals, files and

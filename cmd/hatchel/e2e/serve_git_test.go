@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"hatchel/internal/programtest"
-	"hatchel/runtime/source/git/gittest"
+	"hatchel/runtime/load/source/git/gittest"
 )
 
 // repositoryServer is a process that serves the folder prod of a repository.

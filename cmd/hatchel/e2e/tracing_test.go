@@ -17,8 +17,8 @@ import (
 	"hatchel/hcl"
 	"hatchel/internal/programtest"
 	"hatchel/runtime"
-	"hatchel/runtime/mcp"
-	"hatchel/runtime/trace/tracetest"
+	"hatchel/runtime/edge/mcp"
+	"hatchel/runtime/observe/trace/tracetest"
 )
 
 const traced = `

@@ -19,7 +19,7 @@ import (
 	"hatchel/adapters/all"
 	"hatchel/hcl"
 	"hatchel/hcl/surface"
-	"hatchel/runtime/access"
+	"hatchel/runtime/load/access"
 )
 
 const root = "../../.."

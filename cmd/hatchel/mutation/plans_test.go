@@ -14,7 +14,7 @@ import (
 	"hatchel/hcl/value"
 	"hatchel/runtime"
 	"hatchel/runtime/call"
-	"hatchel/runtime/mcp"
+	"hatchel/runtime/edge/mcp"
 )
 
 // callsOfFixture is how many calls of a fixture are planned.

@@ -7,7 +7,7 @@ import (
 	"hatchel/hcl/eval/exprlang"
 	"hatchel/hcl/eventkind"
 	"hatchel/hcl/functions"
-	"hatchel/runtime/metrics"
+	"hatchel/runtime/observe/metrics"
 )
 
 // Topic is a page of the reference that is not about a block.

@@ -13,8 +13,8 @@ import (
 	"hatchel/cmd/hatchel/revision"
 	"hatchel/hcl"
 	"hatchel/hcl/surface"
-	"hatchel/runtime/access"
-	"hatchel/runtime/source"
+	"hatchel/runtime/load/access"
+	"hatchel/runtime/load/source"
 )
 
 // Side is one of the two things that are compared.

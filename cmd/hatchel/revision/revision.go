@@ -13,8 +13,8 @@ import (
 	"strconv"
 	"strings"
 
-	"hatchel/runtime/source"
-	"hatchel/runtime/source/git"
+	"hatchel/runtime/load/source"
+	"hatchel/runtime/load/source/git"
 )
 
 const (

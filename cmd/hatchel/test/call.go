@@ -14,11 +14,11 @@ import (
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 	"hatchel/runtime"
-	"hatchel/runtime/approval"
 	"hatchel/runtime/call"
-	"hatchel/runtime/failure"
-	"hatchel/runtime/mcp"
-	"hatchel/runtime/result"
+	"hatchel/runtime/edge/mcp"
+	"hatchel/runtime/stage/approval"
+	"hatchel/runtime/stage/failure"
+	"hatchel/runtime/stage/result"
 )
 
 // outcome is what has come of one call.

@@ -6,7 +6,7 @@ import (
 
 	"hatchel/hcl"
 	"hatchel/hcl/diag"
-	"hatchel/runtime/result"
+	"hatchel/runtime/stage/result"
 )
 
 // newMocks returns the mocks of a test.

@@ -17,7 +17,7 @@ import (
 	"hatchel/hcl/schema"
 	"hatchel/hcl/spelling"
 	"hatchel/hcl/syntax"
-	"hatchel/runtime/access"
+	"hatchel/runtime/load/access"
 )
 
 const maxDraftedMocks = 20

@@ -12,7 +12,7 @@ import (
 	"hatchel/adapters"
 	"hatchel/hcl/value"
 	"hatchel/internal/credential"
-	"hatchel/runtime/result"
+	"hatchel/runtime/stage/result"
 )
 
 // Secret is a text that no output and no tape holds. Name is what replaces it in a tape, such as "secret.token"; it is

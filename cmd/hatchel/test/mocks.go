@@ -12,7 +12,7 @@ import (
 	"hatchel/hcl"
 	"hatchel/hcl/mock"
 	"hatchel/internal/ctxtime"
-	"hatchel/runtime/result"
+	"hatchel/runtime/stage/result"
 )
 
 // Problem is a reason for which a test fails, whatever has come of the call.

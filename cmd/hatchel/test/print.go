@@ -12,7 +12,7 @@ import (
 
 	"hatchel/cmd/hatchel/github"
 	"hatchel/hcl"
-	"hatchel/runtime/failure"
+	"hatchel/runtime/stage/failure"
 )
 
 // Printer writes reports. Prefix is put before the names of files, so that they can be opened from the current

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"hatchel/hcl/value"
-	"hatchel/runtime/mcp"
+	"hatchel/runtime/edge/mcp"
 )
 
 // readResult reads the result of a tool.

@@ -11,7 +11,7 @@ import (
 
 	"hatchel/hcl"
 	"hatchel/hcl/diag"
-	"hatchel/runtime/failure"
+	"hatchel/runtime/stage/failure"
 )
 
 // Options say how the tests of a suite are run.

@@ -8,7 +8,7 @@ import (
 
 	"hatchel/hcl/schema"
 	"hatchel/runtime"
-	"hatchel/runtime/files"
+	"hatchel/runtime/stage/files"
 )
 
 // uploader uploads the files of the configuration directory that arguments name.

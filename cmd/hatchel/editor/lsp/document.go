@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"hatchel/cmd/hatchel/editor"
-	"hatchel/runtime/source"
+	"hatchel/runtime/load/source"
 )
 
 // document is the text of an open document. It is immutable: a change makes another one.

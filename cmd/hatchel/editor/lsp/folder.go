@@ -9,7 +9,7 @@ import (
 
 	"hatchel/cmd/hatchel/editor"
 	"hatchel/hcl"
-	"hatchel/runtime/source"
+	"hatchel/runtime/load/source"
 )
 
 // folder is one configuration directory of which a document is open, or that is a root of the workspace.

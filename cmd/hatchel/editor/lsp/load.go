@@ -8,7 +8,7 @@ import (
 
 	"hatchel/cmd/hatchel/editor"
 	"hatchel/hcl"
-	"hatchel/runtime/source"
+	"hatchel/runtime/load/source"
 )
 
 // start loads the folder in a goroutine of its own, unless one does.

@@ -9,7 +9,7 @@ import (
 	"hatchel/adapters/all"
 	"hatchel/cmd/hatchel/importer"
 	"hatchel/hcl"
-	"hatchel/runtime/source"
+	"hatchel/runtime/load/source"
 )
 
 // importCommand imports a command into a directory and returns its files. It fails the test when they are not valid.

@@ -34,8 +34,8 @@ import (
 	"hatchel/hcl/syntax"
 	"hatchel/hcl/value"
 	"hatchel/runtime"
-	"hatchel/runtime/files"
-	"hatchel/runtime/mcp"
+	"hatchel/runtime/edge/mcp"
+	"hatchel/runtime/stage/files"
 )
 
 var (

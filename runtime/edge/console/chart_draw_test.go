@@ -1,0 +1,90 @@
+package console
+
+import (
+	"encoding/xml"
+	"errors"
+	"io"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"hatchel/runtime/observe/metrics"
+)
+
+// parse returns the numbers of the attributes of an SVG, which must be well-formed.
+func parse(t *testing.T, svg string) (elements int) {
+	t.Helper()
+	for in := xml.NewDecoder(strings.NewReader(svg)); ; {
+		token, err := in.Token()
+		if errors.Is(err, io.EOF) {
+			return elements
+		}
+		if err != nil {
+			t.Fatalf("%v in %s", err, svg)
+		}
+		element, ok := token.(xml.StartElement)
+		if !ok {
+			continue
+		}
+		elements++
+		for _, a := range element.Attr {
+			if a.Name.Local != "y" && a.Name.Local != "x" && a.Name.Local != "height" && a.Name.Local != "width" {
+				continue
+			}
+			if n, err := strconv.ParseFloat(a.Value, 64); err != nil || n < 0 || n > chartWidth {
+				t.Errorf("<%s %s=%q> is outside of the chart", element.Name.Local, a.Name.Local, a.Value)
+			}
+		}
+	}
+}
+
+func TestAnyHistoryIsDrawnInsideItsChart(t *testing.T) {
+	for name, point := range map[string]func(i int) metrics.Point{
+		"none": func(int) metrics.Point { return metrics.Point{} },
+		"few":  func(i int) metrics.Point { return metrics.Point{OK: uint32(i % 2), P50: 0.001, P95: 0.002, P99: 0.003} },
+		"extreme": func(i int) metrics.Point {
+			return metrics.Point{OK: 1 << 31, Failed: 1 << 30, P50: 1e-9, P95: 1, P99: 300}
+		},
+		"alone": func(i int) metrics.Point {
+			if i != 30 {
+				return metrics.Point{}
+			}
+			return metrics.Point{Failed: 1, P50: 0.0005, P95: 0.0005, P99: 0.0005}
+		},
+		"full": func(i int) metrics.Point {
+			return metrics.Point{OK: uint32(i * i), Failed: uint32(i), Refused: 3, P50: float32(i) / 100, P95: float32(i), P99: 299}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			points := make([]metrics.Point, metrics.MinutesKept)
+			for i := range points {
+				points[i] = point(i)
+			}
+			c := newChart("hour", "Last hour", points, time.Unix(1e9, 0), time.Minute)
+			size := 0
+			for _, svg := range []string{string(c.Outcomes), string(c.Latency)} {
+				size += len(svg)
+				if parse(t, svg) < 3 {
+					t.Errorf("nothing is drawn: %s", svg)
+				}
+			}
+			if size > 40<<10 {
+				t.Errorf("%d bytes", size)
+			}
+		})
+	}
+}
+
+func TestNumbersAreWrittenForPeople(t *testing.T) {
+	for n, want := range map[uint64]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567"} {
+		if got := thousands(n); got != want {
+			t.Errorf("%d is %s", n, got)
+		}
+	}
+	for s, want := range map[float32]string{0: "–", 0.0005: "0.5 ms", 0.031: "31 ms", 1.25: "1.2 s", 300: "300 s"} {
+		if got := seconds(s); got != want {
+			t.Errorf("%v is %s", s, got)
+		}
+	}
+}

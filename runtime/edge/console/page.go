@@ -1,0 +1,170 @@
+package console
+
+import (
+	"cmp"
+	"embed"
+	"encoding/json"
+	"html/template"
+	"strings"
+	"sync"
+	"time"
+
+	"hatchel/runtime/edge/mcp"
+)
+
+// route is one line of the table of pages.
+type route struct {
+	pattern string
+	may     permission // nil for a page without a session
+	handle  func(*Console, *request) (*answer, error)
+}
+
+const home = "/console/"
+
+// routes are all pages and all that forms post to.
+var routes = []route{
+	{"GET " + signInPath, nil, (*Console).signInPage},
+	{"POST " + signInPath, nil, (*Console).signIn},
+	{"GET " + ticketPath, nil, (*Console).redeemTicket},
+	{"POST " + signOutPath, isSignedIn, (*Console).signOut},
+	{"GET " + home, isSignedIn, (*Console).missingPage},
+	{"GET /console/{$}", isViewer, (*Console).overview},
+	{"GET /console/tools", isViewer, (*Console).tools},
+	{"GET /console/tools/{name}", isViewer, (*Console).tool},
+	{"POST /console/tools/{name}/plan", mayPlan, (*Console).plan},
+	{"POST /console/tools/{name}/call", mayCall, (*Console).call},
+	{"GET " + downloadPath + "{id}", mayCall, (*Console).download},
+	{"GET /console/approvals", maySeeApprovals, (*Console).approvals},
+	{"GET /console/approvals/{id}", maySeeApprovals, (*Console).approval},
+	{"POST /console/approvals/{id}/decide", mayDecide, (*Console).decide},
+	{"POST /console/approvals/{id}/look", mayDecide, (*Console).lookAgain},
+	{"GET /console/calls", isViewer, (*Console).calls},
+	{"GET /console/calls/events", isIdentifiedViewer, (*Console).callEvents},
+	{"GET /console/calls/{id}", isViewer, (*Console).oneCall},
+	{"GET /console/reload", isViewer, (*Console).reload},
+	{"POST /console/reload", isOperator, (*Console).loadNow},
+	{"GET /console/policies", isIdentifiedViewer, (*Console).policies},
+	{"GET /console/state", isIdentifiedViewer, (*Console).state},
+	{"GET /console/audit", isIdentifiedViewer, (*Console).audit},
+	{"GET /console/tasks", isIdentifiedViewer, (*Console).tasks},
+	{"GET /console/tasks/{id}", isIdentifiedViewer, (*Console).task},
+	{"GET /console/tasks/{id}/cancel", isIdentifiedViewer, (*Console).confirmCancel},
+	{"POST /console/tasks/{id}/cancel", isIdentifiedViewer, (*Console).cancelTask},
+	{"GET " + sessionsPath, isOperator, (*Console).sessions},
+	{"GET " + sessionsPath + "/{name}/end", isOperator, (*Console).confirmEnd},
+	{"POST " + sessionsPath + "/{name}/end", isOperator, (*Console).endSession},
+}
+
+// menuEntry is one entry of the navigation.
+type menuEntry struct {
+	Label, Path, Key string // Key is pressed after g
+	may              permission
+	count            func(*Console, *request) string // what waits there for the person; nil for nothing
+}
+
+// menu is the navigation, in its order. A person sees the entries that they may open.
+var menu = []menuEntry{
+	{"Overview", home, "o", isViewer, nil},
+	{"Tools", "/console/tools", "t", isViewer, nil},
+	{"Approvals", approvalsPath, "a", maySeeApprovals, (*Console).countPending},
+	{"Calls", callsPath, "c", isViewer, nil},
+	{"Audit", auditPath, "u", isIdentifiedViewer, nil},
+	{"Tasks", tasksPath, "k", isIdentifiedViewer, nil},
+	{"Sessions", sessionsPath, "n", isOperator, nil},
+	{"Policies", policiesPath, "p", isIdentifiedViewer, nil},
+	{"State", statePath, "s", isIdentifiedViewer, nil},
+	{"Reload", reloadPath, "r", isViewer, nil},
+}
+
+func (c *Console) visibleMenu(q *request) (entries []menuEntry) {
+	for _, e := range menu {
+		if q.session != nil && e.may(c, q) {
+			entries = append(entries, e)
+		}
+	}
+	return entries
+}
+
+// frame is the dot of a template: the page and what is around it.
+type frame struct {
+	Title, Server, Colour string
+	Status                int
+	Who                   string // who is signed in; empty for nobody
+	Menu                  []menuEntry
+	Path                  string
+	Data                  any
+	Now                   time.Time
+	Alone                 bool // there is no authentication, so nobody can decide
+
+	token func(path string) string
+	count func(menuEntry) string
+}
+
+func (c *Console) newFrame(q *request, out *answer) *frame {
+	f := &frame{
+		Title: out.title, Server: cmp.Or(q.block.Title, c.Host.Current().Title()), Colour: q.block.Colour,
+		Status: out.status,
+		Path:   q.URL.Path, Data: out.data, Now: q.now, Menu: c.visibleMenu(q),
+		Alone: c.Host.Authenticator() == nil,
+		token: func(path string) string { return c.token(q.session, path) },
+		count: func(e menuEntry) string { return e.count(c, q) },
+	}
+	if q.session != nil {
+		f.Who = q.session.displayName()
+	}
+	return f
+}
+
+// Count returns how much waits at an entry of the menu; empty for nothing.
+func (f *frame) Count(e menuEntry) string {
+	if e.count == nil {
+		return ""
+	}
+	return f.count(e)
+}
+
+// Token returns the field of a form that posts to a path.
+func (f *frame) Token(path string) template.HTML {
+	return template.HTML(`<input type="hidden" name="` + tokenField + `" value="` + f.token(path) + `">`)
+}
+
+// IsAt reports whether the page belongs to an entry of the navigation.
+func (f *frame) IsAt(path string) bool {
+	return f.Path == path || path != home && strings.HasPrefix(f.Path, path+"/")
+}
+
+//go:embed templates
+var templateFiles embed.FS
+
+// pages returns the templates of all pages, by name.
+var pages = sync.OnceValue(func() map[string]*template.Template {
+	functions := template.FuncMap{
+		"asset": assetAddress, "time": formatTime, "ago": ago, "left": left, "count": count, "join": strings.Join,
+		"cut": cut, "control": controlText, "inc": func(n int) int { return n + 1 },
+		"json":    func(text json.RawMessage) string { return indentJSON(text) },
+		"stateOf": stateOf, "approvalState": approvalState, "recordState": recordState, "upState": upState,
+		"limitCaller": limitCaller,
+		"rateLeft":    rateLeft,
+		"loadState":   loadState, "loadText": loadText, "shortRevision": shortRevision,
+		"callPath": callPath, "approvalPath": approvalPath, "recordPath": recordPath,
+		"taskPath": taskPath, "endPath": endPath, "toolPath": toolPath,
+		"badgesOf": badgesOf, "summaryOf": summaryOf, "positionOf": positionOf, "thousands": thousands,
+		"seconds":    seconds,
+		"clientName": mcp.ClientName, "millis": time.UnixMilli,
+		"image": func(data string) template.URL { return template.URL(data) },  // of a type that newImage has checked
+		"clock": clock, "percent": func(of float64) float64 { return of * 10 }, // of a picture that is 1000 wide
+		"barsHeight": func(bars []bar) int { return len(bars) * barHeight },
+	}
+	layout := template.Must(template.New("layout.html").Funcs(functions).ParseFS(templateFiles,
+		"templates/layout.html", "templates/parts.html", "templates/form.html"))
+	files, err := templateFiles.ReadDir("templates")
+	if err != nil {
+		panic(err) // the directory is part of the program
+	}
+	out := map[string]*template.Template{}
+	for _, f := range files {
+		name := strings.TrimSuffix(f.Name(), ".html")
+		out[name] = template.Must(template.Must(layout.Clone()).ParseFS(templateFiles, "templates/"+f.Name()))
+	}
+	return out
+})

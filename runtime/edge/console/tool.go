@@ -1,0 +1,132 @@
+package console
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"hatchel/hcl"
+	"hatchel/runtime/call"
+	"hatchel/runtime/edge/served"
+)
+
+// toolData is the data of the page of a tool.
+type toolData struct {
+	*hcl.Tool
+	Facts          [][2]string
+	Rules          call.OperationRules
+	Modern, Legacy string // the entry in tools/list, indented
+	SameInBothEras bool
+	Try            *tryData // nil with try = "none"
+	Charts         []chartData
+}
+
+// tool shows one tool.
+func (c *Console) tool(q *request) (*answer, error) {
+	g, err := c.admit(q)
+	if err != nil {
+		return nil, err
+	}
+	data, err := newToolData(g, q.PathValue("name"))
+	if err != nil {
+		return nil, err
+	}
+	if data.Try, err = newTry(q, data.Tool, prefill(q, data.Input)); err != nil {
+		return nil, err
+	}
+	data.Charts = c.chartsOf(data.Name, q.now)
+	return &answer{template: "tool", title: data.Name, data: data}, nil
+}
+
+func newToolData(g *served.Served, name string) (*toolData, error) {
+	p, ok := g.Program(name)
+	if !ok {
+		return nil, notFound("There is no tool of this name. It may have been removed by a reload")
+	}
+	t := p.Tool()
+	entry, _ := g.ToolEntry(name)
+	return &toolData{
+		Tool: t, Facts: factsOf(t), Rules: p.ListRules(g.Config.Server.DenyByDefault),
+		Modern: indentJSON(entry.Modern), Legacy: indentJSON(entry.Legacy),
+		SameInBothEras: bytes.Equal(entry.Modern, entry.Legacy),
+	}, nil
+}
+
+func indentJSON(text []byte) string {
+	var out bytes.Buffer
+	if json.Indent(&out, text, "", "  ") != nil {
+		return string(text)
+	}
+	return out.String()
+}
+
+// factsOf returns the limits and properties of a tool, each with its name.
+func factsOf(t *hcl.Tool) (facts [][2]string) {
+	add := func(name, format string, args ...any) {
+		facts = append(facts, [2]string{name, fmt.Sprintf(format, args...)})
+	}
+	add("Source", "%s", positionOf(t.Range))
+	add("Runs", "%s", backendsOf(t))
+	if t.Missing != "" {
+		add("Refused", "every call, because %s is missing", t.Missing)
+	}
+	add("Timeout", "%s", duration(t.Timeout))
+	if l := t.Limit; l != nil {
+		add("Limit", "%s", limitText(l))
+	}
+	if c := t.Cache; c != nil {
+		scope := map[bool]string{true: "shared between callers", false: "of each caller"}[c.Public]
+		add("Cache", "%s, %s", duration(c.TTL), scope)
+	}
+	if t.Idempotency != nil {
+		add("Idempotency", "keys are kept for %s", duration(t.Idempotency.TTL))
+	}
+	if t.Task != nil {
+		add("Task", "results are kept for %s", duration(t.Task.TTL))
+	}
+	if len(t.Scopes) > 0 {
+		add("Scopes", "%s", strings.Join(t.Scopes, ", "))
+	}
+	if len(t.Requires) > 0 {
+		add("Requires", "%s of the client", strings.Join(t.Requires, ", "))
+	}
+	add("Text", "at most %s for a model", t.MaxText)
+	return facts
+}
+
+// backendsOf names the steps of a tool.
+func backendsOf(t *hcl.Tool) string {
+	if len(t.Steps) == 0 {
+		return "nothing: the result is computed from the arguments"
+	}
+	parts := make([]string, len(t.Steps))
+	for i, s := range t.Steps {
+		parts[i] = s.Backend.Kind
+		if s.Backend.Connection != nil {
+			parts[i] += " " + s.Backend.Connection.Name
+		}
+		if s.Name != "" {
+			parts[i] = s.Name + " (" + parts[i] + ")"
+		}
+	}
+	return strings.Join(parts, " → ")
+}
+
+func limitText(l *hcl.Limit) string {
+	var parts []string
+	if l.Rate.Calls > 0 {
+		per := "each caller"
+		if l.Shared {
+			per = "all callers together"
+		}
+		parts = append(parts, fmt.Sprintf("%s for %s, %d at once", l.Rate, per, l.Burst))
+	}
+	if l.Concurrency > 0 {
+		parts = append(parts, fmt.Sprintf("%d concurrent", l.Concurrency))
+	}
+	if l.Queue > 0 {
+		parts = append(parts, fmt.Sprintf("%d wait up to %s", l.Queue, duration(l.MaxWait)))
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,274 @@
+package console
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"hatchel/hcl"
+	"hatchel/hcl/functions"
+	"hatchel/hcl/schema"
+	"hatchel/runtime/call"
+	"hatchel/runtime/edge/mcp"
+	output "hatchel/runtime/stage/result"
+)
+
+// tryData is the part of the page of a tool where it is tried.
+type tryData struct {
+	Plan, Call string // where the form posts to; Call is empty where tools are not called
+	Tool       string
+	Form       *field
+	Raw        *string // all arguments as JSON, in place of the Form; empty if any is sensitive
+	Problems   []string
+
+	Planned *planned
+	Refused string // why there is no plan
+	Result  *result
+
+	typed  string // Raw, also of sensitive arguments
+	hidden *output.Scrubber
+}
+
+// planned is what a call would do.
+type planned struct {
+	Approvals string // that it would need, a line each
+	Effects   []effectView
+}
+
+var errRows = &Error{http.StatusUnprocessableEntity, fmt.Sprintf("The form has more than %d rows in a list, or more "+
+	"than %d fields in all. Go back, and enter the arguments as JSON", maxRows, maxAllFields)}
+
+// newTry returns the form of a tool with what was posted; nil where tools are not tried.
+func newTry(q *request, t *hcl.Tool, posted url.Values) (*tryData, error) {
+	if q.block.Try == hcl.TryNone {
+		return nil, nil
+	}
+	data := &tryData{Tool: toolPath(t.Name), Plan: toolPath(t.Name) + "/plan"}
+	if q.block.Try == hcl.TryCall && t.Listed {
+		data.Call = toolPath(t.Name) + "/call"
+	}
+	if posted.Has(rawField) {
+		data.typed, data.Raw = strings.ReplaceAll(posted.Get(rawField), "\r\n", "\n"), new(string)
+		if !output.HasSensitive(t.Input) {
+			*data.Raw = data.typed
+		}
+		return data, nil
+	}
+	var fits bool
+	if data.Form, fits = newForm(t.Input, posted); !fits {
+		return nil, errRows
+	}
+	return data, nil
+}
+
+// prefill returns what the address of a page wants in its form: ?arguments= of an earlier call, and ?as=json.
+func prefill(q *request, input *schema.Type) url.Values {
+	query := q.URL.Query()
+	arguments := query.Get(rawField)
+	if arguments != "" && query.Get("as") != "json" {
+		if posted, ok := fill(input, []byte(arguments)); ok {
+			return posted
+		}
+	}
+	if arguments == "" && query.Get("as") != "json" {
+		return nil
+	}
+	return url.Values{rawField: {cmp.Or(arguments, "{}")}}
+}
+
+// arguments returns the arguments that were entered. It reports false for a form with problems. Checking them ends with
+// the timeout of the tool.
+func (d *tryData) arguments(ctx context.Context, t *hcl.Tool) (text []byte, ok bool) {
+	if d.Raw != nil {
+		text = []byte(d.typed)
+	} else {
+		text = d.Form.arguments()
+	}
+	ctx, cancel := context.WithTimeout(ctx, t.Timeout)
+	defer cancel()
+	values, violations, err := t.Validator.Arguments(text, formBudget{&functions.Context{Call: ctx}})
+	if err != nil {
+		d.Problems = append(d.Problems, "Checking the arguments took longer than the timeout of the tool.")
+		return text, false
+	}
+	d.hidden = output.NewScrubber(output.SensitiveTexts(nil, values, t.Input, false))
+	if d.Raw != nil {
+		for _, v := range violations {
+			d.Problems = append(d.Problems, v.String())
+		}
+		return text, len(violations) == 0
+	}
+	d.Form.addViolations(violations)
+	return text, !d.Form.hasProblems()
+}
+
+// formBudget is what the arguments of a form may take, whose text has a maximum length.
+type formBudget struct{ *functions.Context }
+
+func (formBudget) Reserve(int64) error { return nil }
+
+func (c *Console) plan(q *request) (*answer, error) {
+	return c.try(q, c.showPlan)
+}
+
+func (c *Console) call(q *request) (*answer, error) {
+	return c.try(q, c.makeCall)
+}
+
+// try reads the form of a tool and, if it has no mistakes, does something with its arguments.
+func (c *Console) try(q *request, do func(*request, *call.Program, *tryData, []byte) error) (*answer, error) {
+	g, err := c.admit(q)
+	if err != nil {
+		return nil, err
+	}
+	page, err := newToolData(g, q.PathValue("name"))
+	if err != nil {
+		return nil, err
+	}
+	p, _ := g.Program(page.Name)
+	if page.Try, err = newTry(q, page.Tool, q.PostForm); err != nil {
+		return nil, err
+	}
+	out := &answer{template: "tool", title: page.Name, data: page}
+	if q.PostForm.Has("add") || q.PostForm.Has("remove") {
+		return out, nil
+	}
+	arguments, ok := page.Try.arguments(q.Context(), page.Tool)
+	if !ok {
+		out.status = http.StatusUnprocessableEntity
+		return out, nil
+	}
+	return out, do(q, p, page.Try, arguments)
+}
+
+// showPlan shows what a call of the person who is signed in would send.
+func (c *Console) showPlan(q *request, p *call.Program, data *tryData, arguments []byte) error {
+	approvals, effects, err := p.PlanEffects(q.Context(), q.caller, arguments)
+	if err != nil {
+		data.Refused = data.hidden.Text(err.Error())
+		return nil
+	}
+	for i := range effects {
+		effects[i] = effects[i].Map(data.hidden.Text)
+	}
+	data.Planned = &planned{data.hidden.Text(approvals), viewEffects(effects)}
+	return nil
+}
+
+// makeCall calls a tool as the person who is signed in, as any client of theirs would.
+func (c *Console) makeCall(q *request, p *call.Program, data *tryData, arguments []byte) error {
+	if data.Call == "" {
+		return &Error{http.StatusForbidden, "This tool is not listed, so clients cannot call it"}
+	}
+	http.NewResponseController(q.writer).SetReadDeadline(time.Time{}) // the form was read, and a call may take long
+	outcome, err := c.Host.CallTool(q.Context(), &mcp.CallRequest{
+		Name: p.Tool().Name, Arguments: arguments, Caller: q.caller, NoWait: true,
+	})
+	var protocol *mcp.Error
+	switch {
+	case errors.As(err, &protocol):
+		data.Refused = data.hidden.Text(protocol.Message)
+		return nil
+	case err != nil:
+		return err
+	}
+	data.Result = c.newResult(q, &outcome, data.hidden)
+	return nil
+}
+
+// result is the outcome of a call.
+type result struct {
+	condition
+	Parts    []part
+	Approval string // that the call needs before it is carried out; empty for none
+}
+
+// part is a part of a result: a text, or an image.
+type part struct {
+	Label, Text string
+	Image       string // as data of its media type; empty for none
+	Rest        string // where the whole text can be downloaded; empty if it is shown
+}
+
+const (
+	maxShownText  = 64 << 10
+	maxShownImage = 64 << 10
+)
+
+// imageTypes are the media types of images that are shown, by their bytes.
+var imageTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
+
+func (c *Console) newResult(q *request, outcome *mcp.Outcome, hidden *output.Scrubber) *result {
+	switch {
+	case outcome.Approval != "":
+		return &result{condition: waitsForApproval, Approval: outcome.Approval}
+	case outcome.Questions != nil:
+		const word = "the tool asks its client a question, which the console cannot answer"
+		return &result{condition: condition{"warn", word}}
+	}
+	out := &result{condition: condition{"ok", "ok"}}
+	if outcome.IsError {
+		out.condition = condition{"bad", "failed"}
+	}
+	var decoded struct {
+		Content []struct {
+			Type, Text, Data string
+		}
+		Structured json.RawMessage `json:"structuredContent"`
+		Meta       output.Meta     `json:"_meta"`
+	}
+	encoded := outcome.AppendResult(nil, mcp.Revision20260728)
+	if err := json.Unmarshal(encoded, &decoded); err != nil {
+		decoded.Structured = encoded
+	}
+	if said := decoded.Meta.String(); said != "" {
+		out.condition = stateOf(decoded.Meta.Outcome)
+		out.Parts = append(out.Parts, part{Label: "Failures", Text: hidden.Text(said)})
+	}
+	for _, block := range decoded.Content {
+		switch block.Type {
+		case "text":
+			out.Parts = append(out.Parts, c.newPart(q, "Text", hidden.Text(block.Text)))
+		case "image":
+			out.Parts = append(out.Parts, newImage(block.Data))
+		default:
+			out.Parts = append(out.Parts, part{Label: block.Type, Text: "is not shown here"})
+		}
+	}
+	if decoded.Structured != nil {
+		out.Parts = append(out.Parts, c.newPart(q, "Structured", hidden.Text(indentJSON(decoded.Structured))))
+	}
+	return out
+}
+
+// newPart returns a text, of which the page shows the beginning.
+func (c *Console) newPart(q *request, label, text string) part {
+	if len(text) <= maxShownText {
+		return part{Label: label, Text: text}
+	}
+	id := c.downloads.keep(q.session.ID, text, q.now)
+	return part{Label: label, Text: strings.ToValidUTF8(text[:maxShownText], ""), Rest: downloadPath + id}
+}
+
+func newImage(data string) part {
+	out := part{Label: "Image"}
+	image, err := base64.StdEncoding.DecodeString(data)
+	mediaType := http.DetectContentType(image)
+	switch {
+	case err != nil || !slices.Contains(imageTypes, mediaType):
+		out.Text = "is none that the console shows"
+	case len(image) > maxShownImage:
+		out.Text = "is too large to be shown"
+	default:
+		out.Image = "data:" + mediaType + ";base64," + data
+	}
+	return out
+}

@@ -1,0 +1,121 @@
+package served
+
+import (
+	"strconv"
+
+	"hatchel/hcl"
+	"hatchel/hcl/schema"
+	"hatchel/hcl/value"
+	"hatchel/runtime/call"
+	"hatchel/runtime/edge/mcp"
+	"hatchel/runtime/stage/result"
+)
+
+// ToolEntry returns a tool as tools/list has it before any backend was asked for the type of its result.
+func ToolEntry(t *hcl.Tool) []byte { return entryOf(t, result.NewShaper(t, nil).OutputType()).Modern }
+
+// toolEntry returns a tool as modern and as earlier revisions list it: they differ in what an
+// outputSchema may be.
+func toolEntry(p *call.Program) mcp.Entry { return entryOf(p.Tool(), p.Shaper.OutputType()) }
+
+func entryOf(t *hcl.Tool, output *schema.Type) mcp.Entry {
+	head := value.AppendString([]byte(`{"name":`), t.Name)
+	head = mcp.AppendMember(head, "title", t.Title)
+	head = value.AppendString(append(head, `,"description":`...), t.Description)
+	head = appendIcons(head, t.Icons)
+	head = t.Input.AppendSchema(append(head, `,"inputSchema":`...))
+	tail := appendToolAnnotations(nil, t)
+	e := mcp.Entry{Name: t.Name}
+	e.Legacy = append(appendOutputSchema(head[:len(head):len(head)], output, true), tail...)
+	e.Modern = append(appendOutputSchema(head, output, false), tail...)
+	return e
+}
+
+// appendOutputSchema appends the type of the result; nil appends nothing. Before 2026-07-28 it must
+// be an object.
+func appendOutputSchema(dst []byte, t *schema.Type, legacy bool) []byte {
+	if t == nil {
+		return dst
+	}
+	dst = append(dst, `,"outputSchema":`...)
+	if legacy && !result.IsObject(t) {
+		t = schema.ObjectOf(&schema.Member{Name: "result", Type: t})
+	}
+	return t.AppendSchema(dst)
+}
+
+func appendToolAnnotations(dst []byte, t *hcl.Tool) []byte {
+	dst = append(dst, `,"annotations":{`...)
+	if t.Title != "" {
+		dst = append(value.AppendString(append(dst, `"title":`...), t.Title), ',')
+	}
+	dst = strconv.AppendBool(append(dst, `"readOnlyHint":`...), t.ReadOnly)
+	dst = strconv.AppendBool(append(dst, `,"destructiveHint":`...), t.Destructive)
+	dst = strconv.AppendBool(append(dst, `,"idempotentHint":`...), t.Idempotent)
+	dst = strconv.AppendBool(append(dst, `,"openWorldHint":`...), t.OpenWorld)
+	return append(dst, "}}"...)
+}
+
+// promptEntry returns a prompt as it is listed.
+func promptEntry(p *hcl.Prompt) mcp.Entry {
+	e := value.AppendString([]byte(`{"name":`), p.Name)
+	e = mcp.AppendMember(e, "title", p.Title)
+	e = mcp.AppendMember(e, "description", p.Description)
+	e = appendIcons(e, p.Icons)
+	if arguments := p.Arguments(); len(arguments) > 0 {
+		e = append(appendPromptArguments(append(e, `,"arguments":[`...), arguments), ']')
+	}
+	e = append(e, '}')
+	return mcp.Entry{Name: p.Name, Legacy: e, Modern: e}
+}
+
+func appendPromptArguments(dst []byte, arguments []hcl.PromptArgument) []byte {
+	for i, a := range arguments {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = value.AppendString(append(dst, `{"name":`...), a.Name)
+		dst = mcp.AppendMember(dst, "title", a.Title)
+		dst = mcp.AppendMember(dst, "description", a.Description)
+		if a.Required {
+			dst = append(dst, `,"required":true`...)
+		}
+		dst = append(dst, '}')
+	}
+	return dst
+}
+
+// resourceEntry returns a resource, or a resource template, as it is listed.
+func resourceEntry(r *hcl.Resource) mcp.Entry {
+	e := value.AppendString([]byte(`{"name":`), r.Name)
+	if r.Template != nil {
+		e = mcp.AppendMember(e, "uriTemplate", r.Template.Raw())
+	} else {
+		e = mcp.AppendMember(e, "uri", r.URI)
+	}
+	e = mcp.AppendMember(e, "title", r.Title)
+	e = mcp.AppendMember(e, "description", r.Description)
+	e = mcp.AppendMember(e, "mimeType", r.MimeType)
+	if r.Size > 0 && r.Template == nil {
+		e = strconv.AppendInt(append(e, `,"size":`...), int64(r.Size), 10)
+	}
+	e = appendIcons(e, r.Icons)
+	e, _ = result.AppendAnnotations(e, r.Annotations, nil) // constants
+	e = append(e, '}')
+	return mcp.Entry{Name: r.Name, Legacy: e, Modern: e}
+}
+
+func appendIcons(dst []byte, list []*hcl.Icon) []byte {
+	if len(list) == 0 {
+		return dst
+	}
+	return append(mcp.AppendIcons(append(dst, `,"icons":[`...), icons(list)), ']')
+}
+
+func icons(in []*hcl.Icon) []mcp.Icon {
+	var out []mcp.Icon
+	for _, i := range in {
+		out = append(out, mcp.Icon{Src: i.Src, MIMEType: i.MimeType, Sizes: i.Sizes, Theme: i.Theme})
+	}
+	return out
+}

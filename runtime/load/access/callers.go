@@ -1,0 +1,224 @@
+package access
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"hatchel/hcl"
+	"hatchel/hcl/surface"
+	"hatchel/runtime/edge/mcp"
+)
+
+// Caller is one column of a matrix.
+type Caller struct {
+	Name   string   `json:"name"` // "group finance", "no group", "key ada", "subject ada" or "anyone"
+	Groups []string `json:"groups"`
+	Scopes []string `json:"scopes"`
+
+	caller      *mcp.Caller
+	isKey       bool
+	isCandidate bool // it is a caller of its own only with other answers than one who is not named
+	isJoined    bool // and than those of the candidates before it
+}
+
+const (
+	anyone    = "anyone" // who calls a server without authentication
+	keyPrefix = "key "
+	noGroup   = "no group" // an authenticated caller in no group
+
+	// someone is the subject of a caller of whom only a group is known.
+	someone = "someone"
+)
+
+// Callers returns the callers that a configuration tells apart: one in no group, one for each group and each subject
+// that its rules or keys name, and one for each API key. Without an auth block the first one is an unknown caller. All
+// others have the claims and headers of as, which may be nil.
+//
+// A caller who is no API key has the scopes of as; without any, every scope that a tool or a rule names.
+func Callers(cfg *hcl.Config, as *mcp.Identity) []Caller {
+	b := newCallerBuilder(cfg, as, surface.Of(cfg, nil))
+	callers := []Caller{b.first(as)}
+	for _, group := range b.groups() {
+		callers = append(callers, b.caller("group "+group, "", []string{group}, nil))
+	}
+	keys := b.keys()
+	for _, subject := range b.named["caller.subject"] {
+		if keys[subject] == nil {
+			callers = append(callers, b.caller("subject "+subject, subject, nil, nil))
+		}
+	}
+	callers = append(callers, b.candidates()...)
+	for _, name := range slices.Sorted(maps.Keys(keys)) {
+		scopes := append([]string{}, keys[name].Scopes...)
+		c := b.caller(keyPrefix+name, name, keys[name].Groups, scopes)
+		c.isKey = true
+		callers = append(callers, c)
+	}
+	return callers
+}
+
+// InGroups returns a caller for each text: a group, or several that are joined with +, as in "finance+board". Otherwise
+// the callers are those of Callers.
+func InGroups(cfg *hcl.Config, texts []string, as *mcp.Identity) (callers []Caller) {
+	b := newCallerBuilder(cfg, as, nil)
+	known := b.groups()
+	for _, text := range texts {
+		groups := []string{text}
+		if !slices.Contains(known, text) {
+			groups = strings.Split(text, "+")
+		}
+		name := "group " + text
+		if !slices.ContainsFunc(callers, func(c Caller) bool { return c.Name == name }) {
+			callers = append(callers, b.caller(name, "", groups, nil))
+		}
+	}
+	return callers
+}
+
+// callerBuilder makes the callers of one configuration.
+type callerBuilder struct {
+	cfg    *hcl.Config
+	as     mcp.Identity
+	named  map[string][]string // the texts that rules compare parts of the caller with, sorted
+	scopes []string            // of callers who are no key
+
+	subjects, groupNames []candidate
+}
+
+// newCallerBuilder returns a builder. A nil surface of the configuration gives no candidates.
+func newCallerBuilder(cfg *hcl.Config, as *mcp.Identity, s *surface.Surface) *callerBuilder {
+	b := &callerBuilder{cfg: cfg, as: *cmp.Or(as, new(mcp.Identity)), named: map[string][]string{}}
+	if s != nil {
+		rules := rulesOf(s)
+		b.subjects, b.groupNames = candidates(rules, "caller.subject"), candidates(rules, "caller.groups")
+	}
+	for _, rule := range conditions(cfg) {
+		for path, texts := range rule.Compared() {
+			b.named[path] = append(b.named[path], texts...)
+		}
+	}
+	for path, texts := range b.named {
+		b.named[path] = sortedSet(texts)
+	}
+	b.scopes = b.as.Scopes
+	if b.scopes == nil {
+		b.scopes = slices.Clone(b.named["caller.scopes"])
+		for _, tool := range cfg.Tools {
+			b.scopes = append(b.scopes, tool.Scopes...)
+		}
+		b.scopes = sortedSet(b.scopes)
+	}
+	return b
+}
+
+// first returns the caller in no group, who is unknown without an auth block.
+func (b *callerBuilder) first(as *mcp.Identity) Caller {
+	if b.cfg.Auth == nil && as == nil {
+		return Caller{Name: anyone, Groups: []string{}, Scopes: []string{}, caller: &mcp.Caller{}}
+	}
+	return b.caller(noGroup, "", nil, nil)
+}
+
+// caller returns a caller. Without a subject it is that of as, and nil scopes are those of every caller.
+func (b *callerBuilder) caller(name, subject string, groups, scopes []string) Caller {
+	identity := b.as
+	identity.Subject = cmp.Or(subject, b.as.Subject, someone)
+	identity.Groups = append([]string{}, groups...)
+	if identity.Scopes = scopes; scopes == nil {
+		identity.Scopes = append([]string{}, b.scopes...)
+	}
+	return Caller{
+		Name: name, Groups: identity.Groups, Scopes: identity.Scopes,
+		caller: &mcp.Caller{Subject: identity.Subject, Identity: &identity, Revision: mcp.Revision20260728},
+	}
+}
+
+// candidates returns the callers of the candidates that rules and keys do not name.
+func (b *callerBuilder) candidates() (callers []Caller) {
+	add := func(all []candidate, named []string, of func(name string) Caller) {
+		for _, c := range all {
+			if !slices.Contains(named, c.text) {
+				caller := of(c.text)
+				caller.isCandidate, caller.isJoined = true, c.isJoined
+				callers = append(callers, caller)
+			}
+		}
+	}
+	add(b.groupNames, b.groups(), func(name string) Caller {
+		return b.caller("group "+name, "", []string{name}, nil)
+	})
+	named := slices.AppendSeq(slices.Clone(b.named["caller.subject"]), maps.Keys(b.keys()))
+	add(b.subjects, named, func(name string) Caller { return b.caller("subject "+name, name, nil, nil) })
+	return callers
+}
+
+// groups returns the groups that rules and keys name, sorted.
+func (b *callerBuilder) groups() []string {
+	all := slices.Clone(b.named["caller.groups"])
+	for _, key := range b.keys() {
+		all = append(all, key.Groups...)
+	}
+	return sortedSet(all)
+}
+
+// keys returns the API keys by name. Those with one name have the same groups and scopes.
+func (b *callerBuilder) keys() map[string]*hcl.APIKey {
+	keys := map[string]*hcl.APIKey{}
+	if b.cfg.Auth != nil {
+		for _, key := range b.cfg.Auth.Keys {
+			keys[key.Name] = key
+		}
+	}
+	return keys
+}
+
+// conditions returns all rules about calls of tools.
+func conditions(cfg *hcl.Config) (all []*hcl.Condition) {
+	for _, tool := range cfg.Tools {
+		all = append(all, tool.Allow)
+		for _, a := range tool.Approvals {
+			all = append(all, a.When)
+		}
+	}
+	for _, p := range cfg.Policies {
+		if slices.ContainsFunc(cfg.Tools, func(tool *hcl.Tool) bool { return p.AppliesToTool(tool.Name) }) {
+			all = append(all, p.Allow, p.Deny, p.Approve)
+		}
+	}
+	return slices.DeleteFunc(all, func(c *hcl.Condition) bool { return c == nil })
+}
+
+// unknownParts returns the claims and headers that rules read and that are not known of a caller in a group.
+func unknownParts(cfg *hcl.Config, callers []Caller) []string {
+	unknown := []string{}
+	for _, rule := range conditions(cfg) {
+		for _, path := range rule.Traversals() {
+			lacks := func(c Caller) bool { return c.lacks(path) }
+			if slices.ContainsFunc(callers, lacks) && !slices.Contains(unknown, path) {
+				unknown = append(unknown, path)
+			}
+		}
+	}
+	slices.Sort(unknown)
+	return unknown
+}
+
+// lacks reports whether a traversal reads claims or headers, and the caller may have others than none. A key has no
+// claims, and an unknown caller has neither.
+func (c Caller) lacks(path string) bool {
+	i := c.caller.Identity
+	switch {
+	case i == nil:
+		return false
+	case strings.HasPrefix(path, "caller.claims"):
+		return !c.isKey && len(i.Claims) <= len("{}")
+	}
+	return strings.HasPrefix(path, "caller.headers") && len(i.Headers) == 0
+}
+
+func sortedSet(texts []string) []string {
+	slices.Sort(texts)
+	return slices.Compact(texts)
+}

@@ -1,0 +1,290 @@
+// Package probe asks the servers behind connections and backends whether they will work, and keeps what is known of
+// them: whether they answer, why they will not work, and what they tell of their rows.
+package probe
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"hatchel/adapters"
+	"hatchel/hcl"
+	"hatchel/hcl/schema"
+	"hatchel/internal/logonce"
+	"hatchel/runtime/call"
+	"hatchel/runtime/observe/metrics"
+	"hatchel/runtime/stage/failure"
+	"hatchel/runtime/stage/result"
+)
+
+const (
+	probeTimeout = 10 * time.Second
+	maxProbes    = 4 // that run at once
+
+	// answerTimeout is how long a connection has to answer before its backends are probed.
+	answerTimeout = 5 * time.Second
+)
+
+// PingTimeout is how long a server has to answer a health check.
+const PingTimeout = time.Second
+
+// Set is the connections and backends of one generation, and what is known of them. Make one with New; the fields must
+// not change after the first use. Its methods may be called concurrently.
+type Set struct {
+	Connections []Connection
+	Operations  []*call.Operation
+	Options
+
+	running sync.WaitGroup
+	begun   chan struct{} // closed when what is new was probed
+	left    []probe       // to be probed again; of the goroutine that probes
+
+	mu       sync.Mutex
+	problems map[string]problem // by "connection" or an operation's kind, and the name; guarded by mu
+}
+
+// Options are what a Set needs of its generation.
+type Options struct {
+	Running  context.Context // ends with the generation
+	Scrubber *result.Scrubber
+	Log      *slog.Logger
+	Logged   *logonce.Changes // problems that were logged; generations share it
+	// Shaper returns what shapes the results of a tool, and Learned is called when one has learned of more rows.
+	Shaper  func(tool string) *result.Shaper
+	Learned func()
+	// Changed is called when a connection answers that did not, or the other way round.
+	Changed func(name, state, message string)
+}
+
+// New returns a Set without connections and operations.
+func New(o Options) *Set {
+	return &Set{Options: o, begun: make(chan struct{}), problems: map[string]problem{}}
+}
+
+// Wait waits until nothing is being probed.
+func (s *Set) Wait() { s.running.Wait() }
+
+// probe is a backend that can be asked whether it will work.
+type probe struct {
+	operation *call.Operation
+	backend   *hcl.Backend
+	prober    adapters.Prober
+}
+
+func (s *Set) probes() (all []probe) {
+	for _, o := range s.Operations {
+		for _, step := range o.Steps {
+			if prober, ok := step.Action.(adapters.Prober); ok {
+				all = append(all, probe{o, step.Decl.Backend, prober})
+			}
+		}
+	}
+	return all
+}
+
+// Check asks the servers behind all connections and backends whether they will work, and reports what fails.
+func (s *Set) Check(ctx context.Context) (diags hcl.Diagnostics) {
+	answers := s.pingConnections(ctx)
+	for _, c := range s.Connections {
+		if err := answers.wait(c.Decl); err != nil {
+			detail := s.Scrubber.Text(err.Error())
+			d := &hcl.Diagnostic{Summary: "Connection failed", Detail: detail, Subject: c.Decl.Range}
+			diags = append(diags, d)
+		}
+	}
+	all := s.probes()
+	for i, err := range s.runProbes(ctx, all, answers) {
+		if err != nil && err != errNoAnswer {
+			diags = append(diags, all[i].backend.Diagnose(err)...)
+		}
+	}
+	return diags
+}
+
+// Learn asks the reachable databases about the types of their rows.
+func (s *Set) Learn(ctx context.Context) { s.runProbes(ctx, s.probes(), s.pingConnections(ctx)) }
+
+// connectionAnswers are the answers of connections to a ping.
+type connectionAnswers map[*hcl.Connection]*connectionAnswer
+
+type connectionAnswer struct {
+	known chan struct{} // closed when err is set
+	err   error
+}
+
+// wait returns the error of a connection; nil for one that cannot be pinged.
+func (a connectionAnswers) wait(conn *hcl.Connection) error {
+	answer := a[conn]
+	if answer == nil {
+		return nil
+	}
+	<-answer.known
+	return answer.err
+}
+
+// errNoAnswer is the error of a probe whose connection does not answer.
+var errNoAnswer = errors.New("the connection does not answer")
+
+// pingConnections begins to ping all connections that can be pinged. One that opens what another one
+// creates is pinged after that.
+func (s *Set) pingConnections(ctx context.Context) connectionAnswers {
+	answers, creators := connectionAnswers{}, map[string][]*hcl.Connection{}
+	for _, h := range s.Connections {
+		if h.Conn != nil {
+			answers[h.Decl] = &connectionAnswer{known: make(chan struct{})}
+		}
+		if name, creates := h.opens(); creates {
+			creators[name] = append(creators[name], h.Decl)
+		}
+	}
+	for _, h := range s.Connections {
+		answer := answers[h.Decl]
+		if answer == nil {
+			continue
+		}
+		s.running.Go(func() {
+			defer close(answer.known)
+			if name, creates := h.opens(); !creates {
+				for _, creator := range creators[name] {
+					answers.wait(creator)
+				}
+			}
+			ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+			defer cancel()
+			answer.err = ping(ctx, h.Conn)
+		})
+	}
+	return answers
+}
+
+// runProbes probes backends, a few at once, and returns the error of each. What they tell of their
+// rows is kept.
+func (s *Set) runProbes(ctx context.Context, all []probe, answers connectionAnswers) []error {
+	errs := make([]error, len(all))
+	slots := make(chan struct{}, maxProbes)
+	var running sync.WaitGroup
+	for i, p := range all {
+		running.Go(func() {
+			if answers.wait(p.backend.Connection) != nil {
+				errs[i] = errNoAnswer
+				return
+			}
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			defer failure.Recover(&errs[i])
+			ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+			defer cancel()
+			rows, err := p.prober.Probe(ctx)
+			if err == nil {
+				s.acceptRowType(p.operation, rows)
+			}
+			errs[i] = err
+		})
+	}
+	running.Wait()
+	return errs
+}
+
+// acceptRowType takes the type of the rows of an operation.
+func (s *Set) acceptRowType(o *call.Operation, rows *schema.Type) {
+	if o.Kind == "tool" && s.Shaper(o.Decl.Name).LearnRows(rows) {
+		s.Learned()
+	}
+}
+
+// Connection is a connection whose health is reported.
+type Connection struct {
+	Decl  *hcl.Connection
+	Name  string
+	Conn  adapters.Health // nil when it cannot be pinged
+	Pool  adapters.Pooled // nil when it has none
+	Guard *adapters.ConnectionGuard
+	Seen  *atomic.Int32 // what the last ping came to: unpinged, answered or unanswered
+}
+
+const (
+	unpinged = iota
+	answered
+	unanswered
+)
+
+// remember publishes what a ping came to, if it differs from the ping before.
+func (p Connection) remember(h *ConnectionHealth, changed func(name, state, message string)) {
+	result, state := int32(answered), "up"
+	if !h.OK {
+		result, state = unanswered, "down"
+	}
+	if before := p.Seen.Swap(result); before != result && (before != unpinged || !h.OK) {
+		changed(h.Name, state, h.Error)
+	}
+}
+
+// opens returns what adapters.Creator does; nothing for a connection that is none.
+func (p Connection) opens() (name string, creates bool) {
+	if c, ok := p.Conn.(adapters.Creator); ok {
+		return c.Opens()
+	}
+	return "", false
+}
+
+// ConnectionHealth says whether a connection answers.
+type ConnectionHealth struct {
+	Name    string `json:"name"`
+	OK      bool   `json:"ok"`
+	Error   string `json:"error,omitempty"`
+	Breaker string `json:"breaker,omitempty"` // "closed", "open" or "half-open"; empty for a connection without one
+	Reason  string `json:"-"`                 // why the breaker is not closed; empty if it is
+}
+
+// Health pings the connections that can be pinged, all at once. Of others that have a circuit
+// breaker it returns that.
+func (s *Set) Health(ctx context.Context) []ConnectionHealth {
+	out := make([]ConnectionHealth, len(s.Connections))
+	ctx, cancel := context.WithTimeout(ctx, PingTimeout)
+	defer cancel()
+	var running sync.WaitGroup
+	for i, h := range s.Connections {
+		running.Go(func() {
+			var err error
+			if h.Conn != nil {
+				err = ping(ctx, h.Conn)
+			}
+			out[i] = ConnectionHealth{Name: h.Name, OK: err == nil, Breaker: h.Guard.State(),
+				Reason: s.Scrubber.Text(h.Guard.Reason())}
+			if err != nil {
+				out[i].Error = s.Scrubber.Text(err.Error())
+			}
+			if h.Conn != nil {
+				h.remember(&out[i], s.Changed)
+			}
+		})
+	}
+	running.Wait()
+	return out
+}
+
+func ping(ctx context.Context, h adapters.Health) (err error) {
+	defer failure.Recover(&err)
+	return h.Ping(ctx)
+}
+
+// Sample is Health as metrics have it.
+func (s *Set) Sample(ctx context.Context) []metrics.Connection {
+	health := s.Health(ctx)
+	out := make([]metrics.Connection, len(health))
+	for i, of := range s.Connections {
+		c := &out[i]
+		c.Kind, c.Name, c.Breaker = of.Decl.Kind, of.Decl.Name, health[i].Breaker
+		if of.Conn != nil {
+			c.Up = &health[i].OK
+		}
+		if of.Pool != nil {
+			inUse, maximum := of.Pool.Pool()
+			c.Pool = &metrics.Pool{InUse: inUse, Max: maximum}
+		}
+	}
+	return out
+}

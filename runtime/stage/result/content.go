@@ -1,0 +1,209 @@
+package result
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"strconv"
+
+	"hatchel/adapters"
+	"hatchel/hcl"
+	"hatchel/hcl/value"
+	"hatchel/runtime/edge/mcp"
+)
+
+// AppendBlock appends one content block of the protocol.
+func (w *Writer) AppendBlock(dst []byte, b *hcl.Content, f *hcl.Frame) ([]byte, error) {
+	r := renderer{frame: f}
+	switch b.Kind {
+	case "text":
+		dst = w.appendTextBlock(dst, r.text(b.Text))
+	case "link":
+		dst = value.AppendString(append(dst, `{"type":"resource_link","uri":`...), r.expr(b.URI))
+		dst = value.AppendString(append(dst, `,"name":`...), r.expr(b.Name))
+		dst = mcp.AppendMember(dst, "title", r.expr(b.Title))
+		dst = mcp.AppendMember(dst, "description", string(r.text(b.Description)))
+		dst = mcp.AppendMember(dst, "mimeType", b.MimeType)
+		if b.Size > 0 {
+			dst = strconv.AppendInt(append(dst, `,"size":`...), int64(b.Size), 10)
+		}
+		dst = append(dst, '}')
+	case "resource":
+		dst = value.AppendString(append(dst, `{"type":"resource","resource":{"uri":`...), r.expr(b.URI))
+		dst = mcp.AppendMember(dst, "mimeType", b.MimeType)
+		if b.Data == nil {
+			dst = value.AppendString(append(dst, `,"text":`...), w.modelText(r.text(b.Text)))
+		} else {
+			dst = value.AppendString(append(dst, `,"blob":`...), r.base64(b.Data))
+		}
+		dst = append(dst, "}}"...)
+	default: // an image or audio
+		dst = append(append(append(dst, `{"type":"`...), b.Kind...), `","data":`...)
+		dst = value.AppendString(append(value.AppendString(dst, r.base64(b.Data)), `,"mimeType":`...), b.MimeType)
+		dst = append(dst, '}')
+	}
+	if b.Annotations == nil || r.err != nil {
+		return dst, r.err
+	}
+	dst, err := AppendAnnotations(dst[:len(dst)-1], b.Annotations, f)
+	return append(dst, '}'), err
+}
+
+func (w *Writer) appendTextBlock(dst, text []byte) []byte {
+	return append(value.AppendString(append(dst, `{"type":"text","text":`...), w.modelText(text)), '}')
+}
+
+// AppendAnnotations appends the annotations of a content block as a member; nil appends nothing.
+func AppendAnnotations(dst []byte, a *hcl.Annotations, f *hcl.Frame) ([]byte, error) {
+	if a == nil {
+		return dst, nil
+	}
+	var members []byte
+	if len(a.Audience) > 0 {
+		members = mcp.AppendStrings([]byte(`,"audience":`), a.Audience)
+	}
+	if a.Priority != nil {
+		members = strconv.AppendFloat(append(members, `,"priority":`...), *a.Priority, 'f', -1, 64)
+	}
+	r := renderer{frame: f}
+	members = mcp.AppendMember(members, "lastModified", r.expr(a.LastModified))
+	members = bytes.TrimPrefix(members, []byte{','})
+	return append(append(append(dst, `,"annotations":{`...), members...), '}'), r.err
+}
+
+// renderer renders parts of a content block until one fails. What is not declared is empty.
+type renderer struct {
+	frame *hcl.Frame
+	err   error // of the part that failed
+}
+
+func (r *renderer) text(t *hcl.TextTemplate) (text []byte) {
+	if t != nil && r.err == nil {
+		text, r.err = t.Append(nil, r.frame)
+	}
+	return text
+}
+
+func (r *renderer) expr(e *hcl.StringExpr) (text string) {
+	if e != nil && r.err == nil {
+		text, r.err = e.Render(r.frame)
+	}
+	return text
+}
+
+func (r *renderer) base64(e *hcl.Expr) (text string) {
+	if r.err != nil {
+		return ""
+	}
+	var v any
+	v, r.err = EvalData(e, r.frame)
+	if raw, ok := v.(value.Bytes); ok {
+		return base64.StdEncoding.EncodeToString(raw)
+	}
+	text, _ = v.(string)
+	return text
+}
+
+// Writer writes the texts and content blocks of one operation: without secrets, and truncated.
+type Writer struct {
+	Scrubber *Scrubber
+	MaxText  int    // maximum bytes of a text for a model
+	Hint     string // a sentence that explains how to get a smaller result
+	KeepEnd  bool   // texts may be logs, so truncation keeps the end, too
+}
+
+// NewWriter returns the Writer of an operation. Kind is "tool", "prompt", ….
+func NewWriter(kind string, op *hcl.Operation, scrubber *Scrubber) *Writer {
+	return &Writer{Scrubber: scrubber, MaxText: int(op.MaxText), Hint: Hint(kind, op)}
+}
+
+// Truncate shortens a text to the maximum for a model. It keeps the end of a log, because errors
+// are there.
+func (w *Writer) Truncate(text []byte, hint string) []byte {
+	if w.KeepEnd {
+		return truncateMiddle(text, w.MaxText, hint)
+	}
+	return TruncateText(text, w.MaxText, hint)
+}
+
+// Message returns a message as it leaves the process: without secrets, and truncated without a
+// hint.
+func (w *Writer) Message(text string) string {
+	return string(w.Truncate(w.Scrubber.Bytes([]byte(text)), ""))
+}
+
+// modelText returns a text as a model receives it.
+func (w *Writer) modelText(text []byte) string {
+	return string(w.Truncate(w.Scrubber.Bytes(text), w.Hint))
+}
+
+// AppendMessages appends an array of those messages whose condition is true: one message of the
+// protocol for every content block.
+func (w *Writer) AppendMessages(dst []byte, list []*hcl.PromptMessage, f *hcl.Frame) ([]byte, error) {
+	dst = append(dst, '[')
+	first := len(dst)
+	for _, m := range list {
+		inner, elements := *f, []hcl.Each{{}}
+		if m.Each != nil {
+			var err error
+			if elements, _, err = EvalElements(m.Each, f); err != nil {
+				return dst, err
+			}
+		}
+		for i := range elements {
+			if m.Each != nil {
+				inner.Each = &elements[i]
+			}
+			ok, err := EvalCondition(m.When, &inner)
+			if ok && err == nil {
+				dst, err = w.appendBlocks(dst, m.Role, m.Content, &inner)
+			}
+			if err == nil {
+				err = CheckDocumentSize(len(dst) - first)
+			}
+			if err != nil {
+				return dst, err
+			}
+		}
+	}
+	return append(dst, ']'), nil
+}
+
+// appendBlocks appends the content blocks whose condition is true to an array: each as a message of
+// the role, if there is one.
+func (w *Writer) appendBlocks(dst []byte, role string, blocks []*hcl.Content, f *hcl.Frame) ([]byte, error) {
+	for _, block := range blocks {
+		if ok, err := EvalCondition(block.When, f); err != nil {
+			return dst, err
+		} else if !ok {
+			continue
+		}
+		if dst[len(dst)-1] != '[' {
+			dst = append(dst, ',')
+		}
+		if role != "" {
+			dst = append(value.AppendString(append(dst, `{"role":`...), role), `,"content":`...)
+		}
+		var err error
+		if dst, err = w.AppendBlock(dst, block, f); err != nil {
+			return dst, err
+		}
+		if role != "" {
+			dst = append(dst, '}')
+		}
+	}
+	return dst, nil
+}
+
+// maxDocumentSize is the maximum size of a prompt or a resource in bytes. They are sent completely
+// or not at all.
+const maxDocumentSize = 16 << 20
+
+// CheckDocumentSize fails for a document that is too large to send.
+func CheckDocumentSize(size int) error {
+	if size <= maxDocumentSize {
+		return nil
+	}
+	const text = "it holds %s, and no more than %s can be sent"
+	return &adapters.Fault{Message: fmt.Sprintf(text, hcl.Size(size), hcl.Size(maxDocumentSize))}
+}

@@ -1,0 +1,245 @@
+package result
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+
+	"hatchel/adapters"
+	"hatchel/hcl"
+	"hatchel/hcl/functions"
+	"hatchel/hcl/schema"
+	"hatchel/runtime/stage/failure"
+)
+
+// Result is the result of a call. It must not be used concurrently.
+type Result struct {
+	Value     any
+	HasValue  bool          // Value is set; it may be null
+	HasText   bool          // Buffers holds the text, from the author or the backend
+	HasBlocks bool          // Buffers holds content blocks
+	Cut       *adapters.Cut // the limit that has cut the output of the backend; nil for none
+	Failures  adapters.Failures
+	*Buffers
+}
+
+// Shaper makes the results of one tool. It is safe for concurrent use, and immutable except for the
+// probed type.
+type Shaper struct {
+	*Writer
+	tool       *hcl.Tool
+	defaults   defaultResult
+	probedType atomic.Pointer[schema.Type] // of the default result; nil until the backend was asked
+}
+
+// NewShaper returns the Shaper of a tool.
+func NewShaper(t *hcl.Tool, w *Writer) *Shaper {
+	return &Shaper{Writer: w, tool: t, defaults: newDefaultResult(t)}
+}
+
+// OutputType returns the type that the tool advertises as its outputSchema, nil for none.
+func (s *Shaper) OutputType() *schema.Type {
+	if s.tool.Returns != nil {
+		return s.tool.Returns
+	}
+	if t := s.probedType.Load(); t != nil {
+		return t
+	}
+	return s.defaults.schema
+}
+
+// ProbedType returns the type that was learned by asking the backend, nil for none.
+func (s *Shaper) ProbedType() *schema.Type { return s.probedType.Load() }
+
+// SetProbedType sets the type that was learned by asking the backend.
+func (s *Shaper) SetProbedType(t *schema.Type) { s.probedType.Store(t) }
+
+// LearnRows takes the type of a row, or of the rows, from the backend. It reports whether the
+// advertised type of the tool has changed.
+func (s *Shaper) LearnRows(rows *schema.Type) bool {
+	known := s.defaults.schema
+	if rows == nil || known == nil || s.tool.Returns != nil {
+		return false
+	}
+	if known.Kind == schema.List && rows.Kind == schema.Object {
+		rows = schema.ListOf(rows)
+	}
+	if known.Kind != rows.Kind {
+		return false
+	}
+	s.probedType.Store(rows)
+	return true
+}
+
+// Shape makes the result from the outputs of a call. The error is a sentence for the model.
+func (s *Shaper) Shape(r *Result, f *hcl.Frame) error {
+	if err := s.shapeValue(r, f); err != nil {
+		return err
+	}
+	if err := s.shapeText(r, f); err != nil {
+		return failure.AsFault(err)
+	}
+	return nil
+}
+
+// shapeValue computes the structured result and validates it against the declared type.
+func (s *Shaper) shapeValue(r *Result, f *hcl.Frame) (err error) {
+	switch {
+	case s.tool.Result != nil:
+		r.Value, err = s.tool.Result.Eval(f, f.Output)
+		r.HasValue = true
+	case s.defaults.member != "" || s.defaults.members != nil:
+		r.Value, err = s.defaults.value(f.Output)
+		r.HasValue = true
+	}
+	if err != nil {
+		return failure.AsFault(err)
+	}
+	if s.tool.ReturnsValidator == nil || !r.HasValue {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(f.Context, s.tool.Timeout) // the frame has none after backends were called
+	defer cancel()
+	time := &functions.Context{Call: ctx}
+	checked, violations, err := s.tool.ReturnsValidator.Check(r.Value, time)
+	if len(violations) > 0 && s.tool.Result == nil { // a service may answer with more than the tool promises
+		without := s.tool.Returns.WithoutUndeclared(r.Value)
+		checked, violations, err = s.tool.ReturnsValidator.Check(without, time)
+	}
+	if err != nil {
+		const format = "checking the result against the type that this tool declares took longer than the timeout of %s"
+		return &adapters.Fault{Message: fmt.Sprintf(format, failure.FormatDuration(s.tool.Timeout)), Cause: err}
+	}
+	if len(violations) > 0 {
+		const text = "the result does not match the type that this tool declares, so it was not sent:\n"
+		return &adapters.Fault{Message: text + ListViolations(violations)}
+	}
+	r.Value = checked
+	return nil
+}
+
+// shapeText renders the text or the content blocks. It runs after the tool has acted, so it fails
+// only where a value has no text at all.
+func (s *Shaper) shapeText(r *Result, f *hcl.Frame) (err error) {
+	switch {
+	case len(s.tool.Content) > 0:
+		r.HasBlocks = true
+		r.Blocks, err = s.appendContent(r.Blocks, f)
+	case s.tool.Text != nil:
+		r.HasText = true
+		r.Text, err = s.tool.Text.Append(r.Text, f)
+	case s.defaults.text != "" && !r.HasValue:
+		r.HasText = true
+		m, err := Members(f.Output)
+		if err != nil {
+			return err
+		}
+		r.Text, err = AppendText(r.Text, m[s.defaults.text])
+		return err
+	}
+	return err
+}
+
+// appendContent appends the content blocks whose condition is true in written order, after the text
+// if there is one.
+func (s *Shaper) appendContent(dst []byte, f *hcl.Frame) (_ []byte, err error) {
+	dst = append(dst, '[')
+	if s.tool.Text != nil {
+		text, err := s.tool.Text.Append(nil, f)
+		if err != nil {
+			return nil, err
+		}
+		dst = s.appendTextBlock(dst, text)
+	}
+	if dst, err = s.appendBlocks(dst, "", s.tool.Content, f); err != nil {
+		return nil, err
+	}
+	return s.Scrubber.JSON(append(dst, ']')), nil
+}
+
+// ListViolations writes one line for each violation.
+func ListViolations(violations []schema.Violation) string {
+	lines := make([]string, len(violations))
+	for i, v := range violations {
+		lines[i] = "- " + v.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// defaultResult is the source of the result of a tool that declares none.
+type defaultResult struct {
+	member  string   // member of the output that is the value
+	members []string // members of the output that are the value, as an object
+	text    string   // member of the output that is sent as text alone
+
+	schema     *schema.Type // type of the value; nil when unknown
+	structured bool         // the value is sent as structuredContent
+}
+
+func newDefaultResult(t *hcl.Tool) (d defaultResult) {
+	hasText := t.Text != nil || len(t.Content) > 0
+	switch {
+	case t.Result != nil:
+		d.structured = true
+		return d
+	case len(t.Steps) != 1 || t.HasNamedSteps() || hasText && t.Returns == nil:
+		return d
+	}
+	effects := t.Steps[0].Backend.Effects
+	d.member, d.members, d.text = effects.Default.Member, effects.Default.Members, effects.Default.Text
+	d.schema = defaultType(effects)
+	d.structured = t.Returns != nil || d.schema != nil
+	return d
+}
+
+// defaultType returns the type of the default result of a backend; nil for text, and for what is
+// unknown.
+func defaultType(e hcl.Effects) *schema.Type {
+	if e.Output == nil {
+		return nil
+	}
+	if e.Default.Member != "" {
+		m, ok := e.Output.Lookup(e.Default.Member)
+		if !ok || m.Type.Kind == schema.Any || m.Type.Kind == schema.String || m.Type.Kind == schema.Bytes {
+			return nil
+		}
+		return m.Type
+	}
+	var members []*schema.Member
+	for _, name := range e.Default.Members {
+		if m, ok := e.Output.Lookup(name); ok {
+			members = append(members, m)
+		}
+	}
+	if len(members) == 0 {
+		return nil
+	}
+	return schema.ObjectOf(members...)
+}
+
+// value returns the default result of an output.
+func (d *defaultResult) value(output any) (any, error) {
+	return DefaultValue(hcl.DefaultResult{Member: d.member, Members: d.members}, output)
+}
+
+// DefaultValue returns the default result of the output of a backend: its structured result, or else its text.
+func DefaultValue(d hcl.DefaultResult, output any) (any, error) {
+	m, err := Members(output)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case d.Member != "":
+		return m[d.Member], nil
+	case len(d.Members) == 0:
+		return m[d.Text], nil
+	}
+	out := make(map[string]any, len(d.Members))
+	for _, name := range d.Members {
+		if v, ok := m[name]; ok {
+			out[name] = v
+		}
+	}
+	return out, nil
+}
