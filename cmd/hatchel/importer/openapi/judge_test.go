@@ -318,7 +318,10 @@ func compilePattern(source string) (openapi3.RegexMatcher, error) {
 // Ask keeps the request, and ends the call.
 func (j *judgement) Ask(_ context.Context, q *mock.Question) (*mock.Reply, error) {
 	r := q.Raw.(*http.Request)
-	body, _ := io.ReadAll(r.Body)
+	var body []byte
+	if r.Body != nil {
+		body, _ = io.ReadAll(r.Body)
+	}
 	if bytes.Contains(body, []byte("grant_type=client_credentials")) {
 		return &mock.Reply{Args: map[string]any{"json": map[string]any{
 			"access_token": "t", "token_type": "Bearer", "expires_in": 3600,
