@@ -120,7 +120,7 @@ func callOnTerminal(ctx context.Context, t *testing.T, tool, arguments string, t
 	return answered, err
 }
 
-func testAFormIsReadFieldByFieldUntilEachIsValid(t *testing.T) {
+func TestAFormIsReadFieldByFieldUntilEachIsValid(t *testing.T) {
 	typed := "J\nJo\nmany\n0\n3\nlarge\nl\n[\"milk\", \"salt\"]\n[\"milk\"]\nmaybe\ntrue\nfor later\n1.5\nyes\naccept\n" +
 		"decline\n" // the second question
 	var screen bytes.Buffer
@@ -145,7 +145,7 @@ func testAFormIsReadFieldByFieldUntilEachIsValid(t *testing.T) {
 	}
 }
 
-func testAQuestionOnATerminalIsAnsweredByItsKind(t *testing.T) {
+func TestAQuestionOnATerminalIsAnsweredByItsKind(t *testing.T) {
 	for _, c := range []struct{ name, tool, typed, want string }{
 		{"URL accepted", "page", "accept\n", `"text":"accept"`},
 		{"URL declined", "page", "no\ndecline\n", `The user declined to answer the question \"page\".`},
@@ -165,14 +165,14 @@ func testAQuestionOnATerminalIsAnsweredByItsKind(t *testing.T) {
 	}
 }
 
-func testSamplingWithoutAnAnswerEndsTheCall(t *testing.T) {
+func TestSamplingWithoutAnAnswerEndsTheCall(t *testing.T) {
 	got, err := callOnTerminal(t.Context(), t, "model", "{}", strings.NewReader(""), io.Discard)
 	if got != "" || err == nil || !strings.Contains(err.Error(), "model got no answer") {
 		t.Errorf("got %s (%v)", got, err)
 	}
 }
 
-func testAMessageCannotControlTheTerminal(t *testing.T) {
+func TestAMessageCannotControlTheTerminal(t *testing.T) {
 	var screen bytes.Buffer
 	callOnTerminal(t.Context(), t, "order", `{"what": "\u001b[2Jtea\r\u009b31m\u202e"}`, strings.NewReader(""), &screen)
 	if strings.ContainsAny(screen.String(), "\x1b\r\u009b\u202e") || !strings.Contains(screen.String(), "tea") {
@@ -190,7 +190,7 @@ func (s interruptingScreen) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func testAnInterruptAtAQuestionEndsTheCall(t *testing.T) {
+func TestAnInterruptAtAQuestionEndsTheCall(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	typed, keys := io.Pipe()
 	defer keys.Close()

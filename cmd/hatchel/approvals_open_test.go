@@ -11,7 +11,7 @@ import (
 	"hatchel/runtime/edge/server"
 )
 
-func testTheStateOfTheUnitIsFoundAndTwoStatesAreNamed(t *testing.T) {
+func TestTheStateOfTheUnitIsFoundAndTwoStatesAreNamed(t *testing.T) {
 	home, dir := t.TempDir(), t.TempDir()
 	t.Setenv("XDG_STATE_HOME", home)
 	t.Setenv("STATE_DIRECTORY", "")
@@ -68,7 +68,7 @@ func testTheStateOfTheUnitIsFoundAndTwoStatesAreNamed(t *testing.T) {
 	check("a database", "", "the database of the state block", "")
 }
 
-func testAStateOfTheUnitThatCannotBeReadIsNamed(t *testing.T) {
+func TestAStateOfTheUnitThatCannotBeReadIsNamed(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	t.Setenv("STATE_DIRECTORY", "")
 	folder := approvalsFolder{Config: &hcl.Config{}, Name: "tools", Dir: t.TempDir()}
@@ -79,7 +79,7 @@ func testAStateOfTheUnitThatCannotBeReadIsNamed(t *testing.T) {
 	}
 }
 
-func testTimesAreRelative(t *testing.T) {
+func TestTimesAreRelative(t *testing.T) {
 	now := time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
 	for d, want := range map[time.Duration]string{
 		-300 * time.Millisecond: "just now", -2 * time.Second: "2s ago", 0: "in 0s", 118 * time.Second: "in 1m58s",

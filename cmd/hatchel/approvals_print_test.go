@@ -9,7 +9,7 @@ import (
 	"hatchel/runtime/stage/approval"
 )
 
-func testATruncatedApprovalIsMarked(t *testing.T) {
+func TestATruncatedApprovalIsMarked(t *testing.T) {
 	whole := &approvalRow{ID: "06GZWYPB0HJEAJNZ", Status: approval.Pending, Request: approval.Request{Tool: "t", Message: "Do it.", Deadline: time.Now().Add(time.Hour)}}
 	part := *whole
 	part.Partial = true

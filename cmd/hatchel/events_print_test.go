@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-func testEventsArePrintedAsLines(t *testing.T) {
+func TestEventsArePrintedAsLines(t *testing.T) {
 	time.Local = time.UTC
 	const at = `"id":"abc-1","time":"2026-11-23T14:12:58.317663Z"`
 	for text, want := range map[string]string{

@@ -8,7 +8,7 @@ import (
 )
 
 // After the load the heap may grow by what requests take. The garbage beside it does not grow with it.
-func testGarbageIsBoundedWhileTheHeapGrows(t *testing.T) {
+func TestGarbageIsBoundedWhileTheHeapGrows(t *testing.T) {
 	t.Setenv("GOGC", "")
 	defer debug.SetGCPercent(debug.SetGCPercent(100))
 	trim(true)

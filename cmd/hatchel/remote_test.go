@@ -13,7 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-func testTheEndpointIsThatOfTheAddress(t *testing.T) {
+func TestTheEndpointIsThatOfTheAddress(t *testing.T) {
 	for address, want := range map[string]string{
 		"http://127.0.0.1:8080":         "http://127.0.0.1:8080/mcp",
 		"http://127.0.0.1:8080/":        "http://127.0.0.1:8080/mcp",
@@ -29,7 +29,7 @@ func testTheEndpointIsThatOfTheAddress(t *testing.T) {
 	}
 }
 
-func testAServerThatCannotBeUsedIsExplained(t *testing.T) {
+func TestAServerThatCannotBeUsedIsExplained(t *testing.T) {
 	answer := func(status int, media, body string) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", media)
@@ -82,7 +82,7 @@ func testAServerThatCannotBeUsedIsExplained(t *testing.T) {
 }
 
 // A server of another make, of an earlier revision of the protocol.
-func testEarlierServersAreCalled(t *testing.T) {
+func TestEarlierServersAreCalled(t *testing.T) {
 	s := mcp.NewServer(&mcp.Implementation{Name: "other", Version: "1"}, nil)
 	mcp.AddTool(s, &mcp.Tool{Name: "echo"}, func(ctx context.Context, r *mcp.CallToolRequest, in struct{ Text string }) (*mcp.CallToolResult, any, error) {
 		r.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: r.Params.GetProgressToken(), Progress: 1e-6, Message: "waits"})

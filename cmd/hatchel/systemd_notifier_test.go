@@ -22,7 +22,7 @@ func (h *lockedHost) Served() runtime.Readiness {
 	return runtime.Readiness{Tools: 38, Revision: "3f9a", Stale: true}
 }
 
-func testAStuckLockStopsTheWatchdog(t *testing.T) {
+func TestAStuckLockStopsTheWatchdog(t *testing.T) {
 	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: filepath.Join(t.TempDir(), "notify"), Net: "unixgram"})
 	if err != nil {
 		t.Fatal(err)

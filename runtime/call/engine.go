@@ -272,7 +272,7 @@ func (c *engine) validate(in inputs) error {
 	input, violations, err := c.operation.readInputs(in, budget)
 	c.frame.Input = input
 	if err != nil {
-		refused, by := budget.refuse(err)
+		by, refused := budget.refuse(err)
 		if by != "" {
 			c.access.refusedBy = by
 		}

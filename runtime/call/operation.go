@@ -196,24 +196,24 @@ func (b *argumentBudget) Step(elements int) error {
 	return b.frame.Functions.Step(elements)
 }
 
-// refuse returns the failure of arguments for which there is no memory, or no time, and which of the two it was, for
+// refuse returns the failure of arguments for which there is no memory, or no time, after which of the two it was, for
 // metrics; empty for another error.
-func (b *argumentBudget) refuse(err error) (_ error, refusedBy string) {
+func (b *argumentBudget) refuse(err error) (refusedBy string, _ error) {
 	if errors.Is(err, context.DeadlineExceeded) && b.frame.Context.Err() != context.Canceled {
 		const format = "Checking the arguments took longer than the timeout of %s."
-		return failure.NotDone{
+		return metrics.RefusedByArgument, failure.NotDone{
 			Message: fmt.Sprintf(format, failure.FormatDuration(b.clock.timeout)),
 			Advice:  "Send fewer or shorter values.",
-		}, metrics.RefusedByArgument
+		}
 	}
 	if b.clock.compute.Err() != nil {
-		return b.clock.cause(err), ""
+		return "", b.clock.cause(err)
 	}
 	if large, ok := errors.AsType[*mcp.TooLargeError](err); ok {
 		const format = "The arguments were not read, and nothing was done: %v. Send fewer values in one call."
 		err = failure.Refusal(fmt.Sprintf(format, large))
 	}
-	return err, metrics.RefusedByMemory
+	return metrics.RefusedByMemory, err
 }
 
 // checkInputs evaluates the check blocks, and returns the messages of those that are false.

@@ -338,8 +338,6 @@ func lowerEscapes(text string) string {
 	return text
 }
 
-func jsonOf(t *testing.T, v any) string { return text(t, v) }
-
 // recordEverywhere records questions of each kind that have a text in each place.
 func recordEverywhere(t *testing.T, m *test.Mocks, text string) {
 	for kind, replies := range map[string][]map[string]any{
