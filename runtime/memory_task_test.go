@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"hatchel/adapters"
+	"hatchel/internal/sampletest"
 	"hatchel/runtime/edge/mcp"
 )
 
@@ -50,7 +51,7 @@ func lacksMemory(t testing.TB, w *httptest.ResponseRecorder) bool {
 // A task takes the memory of its arguments until it ends or waits for its client, and again when it continues. Calls for
 // which there is none are refused before they become one.
 func TestATaskTakesTheMemoryOfItsArguments(t *testing.T) {
-	for _, asks := range []bool{false, true} {
+	for _, asks := range sampletest.Of(t, 1, []bool{false, true}) {
 		t.Run(fmt.Sprintf("asks first %t", asks), func(t *testing.T) {
 			w := newFakeBackend()
 			release := make(chan struct{})

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"hatchel/internal/sampletest"
 )
 
 // seccompData is struct seccomp_data.
@@ -115,7 +117,9 @@ func (r rule) arguments() (lists [][6]uint64) {
 
 func TestFilterDecidesAsItsRules(t *testing.T) {
 	for goarch, arch := range auditArch {
-		for _, key := range []filterKey{{}, {network: true}, {modes: true}, {memory: true}, {controlsTruncate: true}, {true, true, true, true}} {
+		for _, key := range sampletest.Of(t, 2, []filterKey{
+			{}, {network: true}, {modes: true}, {memory: true}, {controlsTruncate: true}, {true, true, true, true},
+		}) {
 			t.Run(fmt.Sprint(goarch, key), func(t *testing.T) {
 				rules := newSyscallRules(key, goarch)
 				f := assembleFilter(rules, arch)

@@ -296,7 +296,7 @@ func TestReadDuringWrites(t *testing.T) {
 			}
 		}
 	})
-	for range 50 {
+	for range 15 {
 		if v := verify(t, path); v.Broken != nil {
 			t.Error(v)
 		}
