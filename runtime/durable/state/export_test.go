@@ -5,4 +5,5 @@ package state
 func (s *SQLite) HoldCheckpoint() {
 	s.checkpoint.Stop()
 	_ = s.file.MayWrite()
+	s.checkpoint.Stop() // the checkpoint that has begun may have started it again
 }

@@ -29,17 +29,18 @@ func copyFile(t testing.TB, from, to string) {
 
 // nextProcess opens what the next process would find at a path. It reads a copy, because the stores of one process share
 // the index of a WAL.
-func nextProcess(t *testing.T, path string) state.Store {
+func nextProcess(t *testing.T, s state.Store, path string) state.Store {
 	t.Helper()
+	s.(*state.SQLite).HoldCheckpoint() // both files are those of one moment
 	seen := filepath.Join(t.TempDir(), "seen.db")
 	for _, suffix := range []string{"", "-wal"} {
 		if _, err := os.Stat(path + suffix); err == nil {
 			copyFile(t, path+suffix, seen+suffix)
 		}
 	}
-	s := openFile(t, seen)
-	t.Cleanup(func() { s.Close() })
-	return s
+	next := openFile(t, seen)
+	t.Cleanup(func() { next.Close() })
+	return next
 }
 
 // stateAttacks replace or remove the state at a path; other is the state of another server.
@@ -112,7 +113,7 @@ func TestAcknowledgedRecordIsInTheFileAtThePath(t *testing.T) {
 				if len(acknowledged) == 0 {
 					return
 				}
-				next := nextProcess(t, path)
+				next := nextProcess(t, s, path)
 				for _, key := range acknowledged {
 					if known(t, next, key) == nil {
 						t.Errorf("%s was acknowledged and is not in the file", key)
@@ -174,7 +175,7 @@ func TestStateIsMovedWhileRecordsAreAdded(t *testing.T) {
 	}
 	cancel()
 	adding.Wait()
-	next := nextProcess(t, path)
+	next := nextProcess(t, s, path)
 	for _, key := range added {
 		if known(t, next, key) == nil {
 			t.Errorf("%s was acknowledged and is not in the file", key)
