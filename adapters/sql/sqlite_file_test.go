@@ -16,6 +16,7 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/adapters/adaptertest"
+	"hatchel/internal/sampletest"
 )
 
 // makeSQLiteFile makes a database with one row that names it, by the same statements as every other one.
@@ -298,7 +299,9 @@ func TestDeletedWALLosesNothing(t *testing.T) {
 // Calls run while the file is replaced again and again. Each answered write is in one of the files, and no read sees
 // two of them.
 func TestSQLiteFileIsReplacedWhileCallsRun(t *testing.T) {
-	for _, journal := range []string{"WAL", "DELETE"} {
+	// SQLite empties the index of a WAL when it first opens a file. Another file with the same path may have it in memory
+	// then, which ends the process: docs/databases.md says so. So only make matrices judges a WAL.
+	for _, journal := range sampletest.Of(t, 1, []string{"WAL", "DELETE"}) {
 		t.Run(journal, func(t *testing.T) {
 			r := openReplaced(t, journal, "rw")
 			must(t, os.Rename(r.new(), filepath.Join(r.dir, "template.db")))
