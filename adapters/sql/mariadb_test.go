@@ -31,6 +31,9 @@ type mariaDB struct {
 	root         *sql.DB
 }
 
+// smallLog keeps the redo log of a server from taking 96 MiB of the disk.
+const smallLog = "--innodb-log-file-size=8M"
+
 // startMariaDB installs and starts a server with a table t of the column a.
 func startMariaDB(t *testing.T, options ...string) *mariaDB {
 	t.Helper()
@@ -42,7 +45,7 @@ func startMariaDB(t *testing.T, options ...string) *mariaDB {
 	m := &mariaDB{dir: dir, options: options}
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	install := exec.Command("mariadb-install-db", "--no-defaults", "--datadir="+filepath.Join(dir, "data"),
-		"--skip-test-db", "--auth-root-authentication-method=normal", "--user="+currentUser())
+		"--skip-test-db", "--auth-root-authentication-method=normal", "--user="+currentUser(), smallLog)
 	if out, err := install.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
@@ -85,7 +88,7 @@ func (m *mariaDB) start(t *testing.T) {
 	_, port, _ := net.SplitHostPort(m.address)
 	m.process = exec.Command("mariadbd", append([]string{"--no-defaults", "--datadir=" + filepath.Join(m.dir, "data"),
 		"--socket=" + filepath.Join(m.dir, "socket"), "--pid-file=" + filepath.Join(m.dir, "pid"),
-		"--bind-address=127.0.0.1", "--port=" + port, "--user=" + currentUser()}, m.options...)...)
+		"--bind-address=127.0.0.1", "--port=" + port, "--user=" + currentUser(), smallLog}, m.options...)...)
 	m.process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := m.process.Start(); err != nil {
 		t.Fatal(err)

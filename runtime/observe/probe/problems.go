@@ -41,13 +41,25 @@ func (p probe) refused(text string) refusedStatement {
 // Start takes over what the set before knows of operations that did not change, and begins to probe the others. It
 // waits for them as long as maxWait.
 func (s *Set) Start(before *Set, maxWait time.Duration) {
+	changed := s.takeOver(before)
+	s.running.Go(func() {
+		defer close(s.begun)
+		s.probeOnce(changed)
+	})
+	select {
+	case <-s.begun:
+	case <-time.After(maxWait):
+	}
+}
+
+// takeOver takes over what the set before knows of operations that did not change, and returns the probes of others.
+func (s *Set) takeOver(before *Set) (changed []probe) {
 	known := make(map[string]*call.Operation, len(before.Operations))
 	for _, o := range before.Operations {
 		known[o.Label()] = o
 	}
 	before.mu.Lock()
 	defer before.mu.Unlock()
-	var changed []probe
 	for _, p := range s.probes() {
 		label := p.operation.Label()
 		switch old := known[label]; {
@@ -60,14 +72,7 @@ func (s *Set) Start(before *Set, maxWait time.Duration) {
 			s.problems[label] = before.problems[label]
 		}
 	}
-	s.running.Go(func() {
-		defer close(s.begun)
-		s.probeOnce(changed)
-	})
-	select {
-	case <-s.begun:
-	case <-time.After(maxWait):
-	}
+	return changed
 }
 
 // inheritRows takes over what the generation before has learned of an operation.
