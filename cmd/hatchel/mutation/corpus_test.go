@@ -93,8 +93,9 @@ func (s *side) differences(from *side) []surface.Change {
 	return surface.Compare(from.surface, s.surface).Changes
 }
 
-// corpus returns all fixtures that load: those of the language, of the surface, and the examples.
-var corpus = sync.OnceValue(func() (list []*fixture) {
+// corpus returns all fixtures that load: those of the language, of the surface, and the examples. Each is loaded once.
+var corpus = sync.OnceValue(func() (sides []*side) {
+	var list []*fixture
 	archives, _ := filepath.Glob(root + "/hcl/testdata/*.txtar")
 	for _, name := range archives {
 		a, err := txtar.ParseFile(name)
@@ -134,10 +135,12 @@ var corpus = sync.OnceValue(func() (list []*fixture) {
 		}
 		return err
 	})
-	return slices.DeleteFunc(list, func(f *fixture) bool {
-		config, _ := f.load()
-		return config == nil || len(config.Tools) == 0
-	})
+	for _, f := range list {
+		if s := newSide(f); s != nil && len(s.config.Tools) > 0 {
+			sides = append(sides, s)
+		}
+	}
+	return sides
 })
 
 // readDirectory reads an example, without what programs wrote there.
@@ -158,21 +161,20 @@ func readDirectory(name string) *fixture {
 // eachFixture runs a test for each fixture, in parallel.
 func eachFixture(t *testing.T, do func(t *testing.T, before *side)) {
 	slots := make(chan bool, runtime.GOMAXPROCS(0))
-	for _, f := range corpus() {
-		t.Run(f.name, func(t *testing.T) {
+	for _, before := range corpus() {
+		t.Run(before.name, func(t *testing.T) {
 			t.Parallel()
 			slots <- true
 			defer func() { <-slots }()
-			do(t, newSide(f))
+			do(t, before)
 		})
 	}
 }
 
 func TestTheCorpusHasAllKindsOfSteps(t *testing.T) {
 	kinds := map[string]bool{}
-	for _, f := range corpus() {
-		config, _ := f.load()
-		for _, tool := range config.Tools {
+	for _, s := range corpus() {
+		for _, tool := range s.config.Tools {
 			for _, step := range tool.Steps {
 				kinds[step.Backend.Kind] = true
 			}

@@ -146,6 +146,9 @@ func writtenDefaults(t *testing.T) func(f *fixture) []*fixture {
 	return func(f *fixture) (out []*fixture) {
 		for _, row := range rows {
 			block, name, value := row[1], row[2], row[3]
+			if written[row[0]] == maxDefaults {
+				continue
+			}
 			if plainWord.MatchString(value) && value != "true" && value != "false" {
 				value = strconv.Quote(value)
 			}
@@ -186,17 +189,20 @@ func TestAHarmlessEditIsNotWidening(t *testing.T) {
 	for name, edits := range kinds {
 		t.Run(name, func(t *testing.T) {
 			made := 0
-			for _, f := range corpus() {
-				before, ofFixture := newSide(f), 0
-				for _, edited := range edits(f) {
+			for _, before := range corpus() {
+				ofFixture := 0
+				for _, edited := range edits(before.fixture) {
+					if ofFixture == maxHarmless && !full && name != "a written default" {
+						break
+					}
 					after := newSide(edited)
-					if after == nil || ofFixture == maxHarmless && !full && name != "a written default" {
+					if after == nil {
 						continue
 					}
 					made, ofFixture = made+1, ofFixture+1
 					for _, c := range after.differences(before) {
 						if c.Class == surface.Widening {
-							t.Errorf("%s: %s %s: %s\n%s", f.name, c.Kind, c.Place, c.Text, filesDiff(f, edited))
+							t.Errorf("%s: %s %s: %s\n%s", before.name, c.Kind, c.Place, c.Text, filesDiff(before.fixture, edited))
 						}
 					}
 				}
