@@ -100,7 +100,7 @@ func (t *toolDecoder) decodeBefore(d *decode.Decoder, a *Approval, b *hclsyntax.
 	out.Name, out.Input, out.Timeout = t.op.Name+".approval."+out.Label, t.op.Input, beforeTimeout
 	w.inputs, w.singleBackend = t.inputs, true
 	inner := w.dec
-	w.deps, inner.Deps, inner.Notes, inner.Scope, inner.NonNull = t.deps, d.Deps, d.Notes, d.Scope, d.NonNull
+	w.deps, inner.Deps, inner.Observer, inner.Scope, inner.NonNull = t.deps, d.Deps, d.Observer, d.Scope, d.NonNull
 	checkExposedName(d, b, "before", "is shown to the approver")
 	if slices.ContainsFunc(a.Before, func(other *Before) bool { return other.Label == out.Label }) {
 		const text = "There is already a before block %q in this approval."

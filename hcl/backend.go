@@ -150,7 +150,7 @@ func (w *operationDecoder) decodeBackend(b *hclsyntax.Block) *Backend {
 		facts, err := config.Describe(out.Connection)
 		inner.Diags = append(inner.Diags, diag.ToDiagnostics(err, "Backend refused", out.Range, inner.Ranges)...)
 		out.Effects = facts
-		if _, ok := config.(CodeRunner); ok && w.loader.env.Editor == nil {
+		if _, ok := config.(CodeRunner); ok {
 			w.deps.ReadsFiles = true // see findCode
 		}
 	}
@@ -201,7 +201,7 @@ func (w *operationDecoder) findConnection(kind BackendKind, b *hclsyntax.Block) 
 	switch {
 	case found != nil:
 		w.deps.connections = append(w.deps.connections, found)
-		d.Notes.Read(eval.NotedRead{At: labelRange(b), Kind: "connection", Name: name, Owner: found.Kind})
+		d.NoteReference(eval.Reference{At: labelRange(b), Kind: "connection", Name: name, Owner: found.Kind})
 	case !w.loader.partial: // otherwise it may be declared in an unreadable file
 		hint := diag.SuggestOr(name, names, diag.ListAre(names))
 		if len(names) == 0 {

@@ -119,7 +119,7 @@ func (w *operationDecoder) decodeCompletionBlock(m *schema.Member, b *hclsyntax.
 	out.Name = w.op.Name + "." + m.Name
 	c.inputs.noun, c.singleBackend = w.inputs.noun, true
 	d := c.dec
-	c.deps, d.Deps, d.Notes = w.deps, w.dec.Deps, w.dec.Notes
+	c.deps, d.Deps, d.Observer = w.deps, w.dec.Deps, w.dec.Observer
 	for _, other := range w.op.Input.Members {
 		c.inputs.members = append(c.inputs.members, &schema.Member{Name: other.Name, Type: eval.StringType,
 			Optional: other.Name != m.Name})

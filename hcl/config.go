@@ -45,9 +45,9 @@ type Config struct {
 	// NewTestDecoder returns a Decoder for a test block; nil without Options.Tests.
 	NewTestDecoder func(TestBlock) *decode.Decoder
 	// DecodeAgain decodes one block of a file that has changed since the load, among the other declarations of the
-	// configuration, tells p what it finds, and returns the mistakes. It changes nothing. It is nil without
-	// Options.Editor.
-	DecodeAgain func(b *hclsyntax.Block, src []byte, p *decode.Probe) Diagnostics
+	// configuration, tells o what it finds, and returns the mistakes. It changes nothing. It is nil without
+	// Options.Observe.
+	DecodeAgain func(b *hclsyntax.Block, src []byte, o decode.Observer) Diagnostics
 	Sources     map[string][]byte // by path, as they were read
 	FileDigests map[string]string // of the files that functions read at load, by name
 	Secrets     []string          // all known secrets, for scrubbing output
@@ -65,37 +65,31 @@ type Config struct {
 	UnreadSecrets bool
 	// OldSecrets reports whether a command of a secret fails, and its earlier output is used.
 	OldSecrets bool
-	Notes      *Notes // empty without Options.Notes
+	// Blocks are all top-level blocks of all files, those too that the language does not have; only with
+	// Options.Observe.
+	Blocks []BlockHeader
+	// Observers are those of the blocks, also of blocks that the load before has decoded; only with Options.Observe.
+	Observers []decode.Observer
 }
 
-// Notes are what an editor shows of a load.
-type Notes struct {
-	Blocks []BlockHeader // all top-level blocks of all files, those too that the language does not have
-	// of the blocks of the files that Options.Notes names
-	Lists []*eval.Notes
-}
-
-// take adds the notes of a block; nil for none.
-func (n *Notes) take(list *eval.Notes) {
-	if list != nil {
-		n.Lists = append(n.Lists, list)
+// observe adds who was told of a block; nil for nobody.
+func (c *Config) observe(o decode.Observer) {
+	if o != nil {
+		c.Observers = append(c.Observers, o)
 	}
 }
 
-// wantsNotes reports whether an editor shows more of a file than its diagnostics.
-func (l *loader) wantsNotes(f *sourceFile) bool { return l.opts.Notes != nil && l.opts.Notes(f.name) }
-
-// newNotes returns the notes for a block of a file; nil if none are wanted.
-func (l *loader) newNotes(f *sourceFile) *eval.Notes {
-	if l.wantsNotes(f) {
-		return new(eval.Notes)
+// observer returns who is told of a block of a file; nil for nobody.
+func (l *loader) observer(file string) decode.Observer {
+	if l.opts.Observe == nil {
+		return nil
 	}
-	return nil
+	return l.opts.Observe(file)
 }
 
-func (l *loader) noteHeader(b *hclsyntax.Block) {
-	if l.opts.Notes != nil {
-		l.config.Notes.Blocks = append(l.config.Notes.Blocks, HeaderOf(b))
+func (l *loader) listBlock(b *hclsyntax.Block) {
+	if l.opts.Observe != nil {
+		l.config.Blocks = append(l.config.Blocks, HeaderOf(b))
 	}
 }
 

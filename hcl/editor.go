@@ -22,12 +22,12 @@ func (l *loader) forEditor() *loader {
 }
 
 // decodeAgain implements Config.DecodeAgain.
-func (l *loader) decodeAgain(b *hclsyntax.Block, src []byte, p *decode.Probe) Diagnostics {
+func (l *loader) decodeAgain(b *hclsyntax.Block, src []byte, o decode.Observer) Diagnostics {
 	kind, _, ok := findBlockType(b.Type)
 	if !ok || len(b.Labels) != kind.labels {
 		return nil
 	}
-	again := l.copyFor(p)
+	again := l.copyFor(o)
 	file := &sourceFile{name: b.TypeRange.Filename, src: src, exposed: 1, cached: make([]*decodedBlock, 1)}
 	block := sourceBlock{Block: b, file: file}
 	again.blocks = map[string][]sourceBlock{b.Type: {block}}
@@ -61,14 +61,16 @@ func (l *loader) decodeAgain(b *hclsyntax.Block, src []byte, p *decode.Probe) Di
 	return w.dec.Diags
 }
 
-// copyFor returns a copy of the loader, which can decode a block for a probe without changing the loader.
-func (l *loader) copyFor(p *decode.Probe) *loader {
+// copyFor returns a copy of the loader, which can decode a block for an observer without changing the loader.
+func (l *loader) copyFor(o decode.Observer) *loader {
 	again, g, config := *l, *l.globals, *l.config
 	g.variables, g.secrets, g.local = maps.Clone(g.variables), maps.Clone(g.secrets), maps.Clone(g.local)
 	g.connections = slices.Clone(g.connections)
 	again.globals, again.config, again.tools = &g, &config, maps.Clone(l.tools)
 	again.used, again.notified, again.declared = map[*Connection]bool{}, map[string]bool{}, map[string]Range{}
 	again.partial, again.env.Partial = false, false
-	again.env.Editor, again.env.Probe, again.opts.Notes = p, &p.Probe, nil
+	again.again, again.env.TrustDeclared = true, true
+	again.config.Observers = nil
+	again.opts.Observe = func(string) decode.Observer { return o }
 	return &again
 }

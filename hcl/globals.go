@@ -102,7 +102,7 @@ func (l *loader) digestValues() {
 // recordBlock records what a block other than a tool, prompt or resource reads, and its digest for
 // the report of a load. Values and types count where they are read.
 func (l *loader) recordBlock(b sourceBlock, read *eval.Dependencies) {
-	if l.env.Editor != nil {
+	if l.again {
 		return
 	}
 	deps := &dependencies{Dependencies: *read}

@@ -40,14 +40,14 @@ type Options struct {
 	UnsetVars bool   // a variable without a value is unknown, and not reported
 	Start     bool   // of a process: server { on_missing } may refuse tools
 	Tests     bool   // test blocks are collected, in Config.Tests
-	Editor    bool   // blocks can be decoded again, see Config.DecodeAgain
 	// the values of secrets, by name, in place of what the environment and files hold; "test-" and its name is the
 	// value of one that is missing here. Nil reads the environment and files.
 	TestSecrets map[string]string
 	RealSecrets bool             // secrets that are not among the TestSecrets are read from the environment and files
 	Now         func() time.Time // the clock of expirations; nil for time.Now
-	// the files of which Config.Notes shows more than first lines; nil for no notes
-	Notes func(file string) bool
+	// Observe returns who is told of a block of a file while it is decoded; nil for nobody. Observe itself is nil
+	// except for an editor.
+	Observe func(file string) decode.Observer
 	// calls do for 0 to n-1, in any order and concurrently, and returns when all are done; nil for
 	// sequential calls
 	Parallel func(n int, do func(i int))
@@ -92,7 +92,7 @@ func Load(fsys fs.FS, kinds Kinds, opts Options) (*Config, Diagnostics) {
 	if opts.Tests {
 		l.config.NewTestDecoder = l.newTestDecoder
 	}
-	if opts.Editor {
+	if opts.Observe != nil {
 		l.config.DecodeAgain = l.forEditor().decodeAgain
 	}
 	opts.Cache.store(files, l.globals)
@@ -130,6 +130,7 @@ type loader struct {
 	testSecrets   map[*eval.Member]bool   // those with "test-" and their names as values
 
 	secretCommands map[string][]string // by secret
+	again          bool                // a block is decoded again, which changes nothing; see Config.DecodeAgain
 }
 
 func newLoader(fsys fs.FS, kinds Kinds, opts Options) *loader {
@@ -150,7 +151,7 @@ func newLoader(fsys fs.FS, kinds Kinds, opts Options) *loader {
 		globals: newGlobals(),
 		fsys:    fsys, opts: opts,
 		fileDigests: new(sync.Map),
-		config: &Config{Kinds: kinds, Sources: map[string][]byte{}, Notes: new(Notes),
+		config: &Config{Kinds: kinds, Sources: map[string][]byte{},
 			Code: map[*Backend]map[string]string{}, SecretCode: map[string]map[string]string{}},
 		secretCommands: map[string][]string{},
 		blocks:         map[string][]sourceBlock{},
@@ -249,7 +250,7 @@ func (l *loader) indexBlocks(f *sourceFile) {
 	}
 	f.exposed = 0
 	for _, b := range f.body.Blocks {
-		l.noteHeader(b)
+		l.listBlock(b)
 		want, exposed, ok := findBlockType(b.Type)
 		switch {
 		case b.Type == testBlock.name:
@@ -320,7 +321,7 @@ func labelRange(b *hclsyntax.Block) Range { return diag.RangeOf(b.LabelRanges[0]
 // newDecoder returns a Decoder for the blocks of a file.
 func (l *loader) newDecoder(f *sourceFile) *decode.Decoder {
 	return &decode.Decoder{Env: &l.env, Src: f.src, LoadScope: l.base, Scope: l.base, Ranges: map[any]Range{},
-		Notes: l.newNotes(f)}
+		Observer: l.observer(f.name)}
 }
 
 // configID returns the digest of all inputs of the configuration, without its tests.
@@ -342,7 +343,7 @@ func (l *loader) eachBlock(name string, do func(d *decode.Decoder, b sourceBlock
 		d.Deps = &eval.Dependencies{}
 		l.hideTestSecrets(d, name)
 		do(d, b)
-		l.config.Notes.take(d.Notes)
+		l.config.observe(d.Observer)
 		l.recordBlock(b, d.Deps)
 		l.diags = append(l.diags, d.Diags...)
 	}

@@ -94,7 +94,7 @@ func (l *loader) evalLocal(a *hclsyntax.Attribute, file *sourceFile, read *eval.
 	d.Deps = read
 	n := d.CompileKnown(a.Expr, decode.Field{Name: a.Name, Secret: true})
 	l.diags = append(l.diags, d.Diags...)
-	l.config.Notes.take(d.Notes)
+	l.config.observe(d.Observer)
 	if !n.Known && len(d.Diags) == 0 && !l.readsFailedValue(a.Expr) {
 		l.errorf(a.Expr.Range(), "Value not known",
 			"local.%s must be known at load. For a value of a call, use a locals block inside the tool.", a.Name)

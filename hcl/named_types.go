@@ -49,7 +49,7 @@ func (s *lazyTypes) resolve(name string, r hclv2.Range) (*schema.Type, hclv2.Dia
 	d := s.loader.newDecoder(b.file)
 	d.Deps = &eval.Dependencies{}
 	d.Body(b.Block, typeSpec(&t))
-	s.loader.config.Notes.take(d.Notes)
+	s.loader.config.observe(d.Observer)
 	s.loader.markUsed(&dependencies{Dependencies: *d.Deps})
 	s.loader.requireValues("type "+name, d.Deps.Members)
 	s.loader.diags = append(s.loader.diags, d.Diags...)

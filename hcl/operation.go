@@ -231,20 +231,20 @@ func checkExposedName(d *decode.Decoder, b *hclsyntax.Block, noun, purpose strin
 	}
 }
 
-// noteMentions takes down, for editors, the names in backquotes in a description: of inputs, or of tools.
+// noteMentions tells the observer of the names in backquotes in a description: of inputs, or of tools.
 func (w *operationDecoder) noteMentions(at Range) {
-	if w.dec.Notes == nil {
+	if w.dec.Observer == nil {
 		return
 	}
 	source := w.block.file.src[at.Start.Byte:at.End.Byte]
 	for _, m := range quotedName.FindAllSubmatchIndex(source, -1) {
 		name := string(source[m[2]:m[3]])
-		read := eval.NotedRead{At: at, Kind: "tool", Name: name}
+		read := eval.Reference{At: at, Kind: "tool", Name: name}
 		if _, known := w.op.Input.Lookup(name); known {
 			read.Kind, read.Owner = "input", w.noun+" "+w.op.Name
 		}
 		read.At.Start.Byte, read.At.End.Byte = at.Start.Byte+m[2], at.Start.Byte+m[3]
-		w.dec.Notes.Read(read)
+		w.dec.NoteReference(read)
 	}
 }
 

@@ -241,18 +241,18 @@ var (
 	variableName       = lazyregexp.New(`[A-Za-z_][A-Za-z0-9_]*`)
 )
 
-// noteVariables takes down, for editors, the variables of the template, which are inputs.
+// noteVariables tells the observer of the variables of the template, which are inputs.
 func (r *resourceDecoder) noteVariables() {
 	at := r.attrRange("uri_template")
-	if r.dec.Notes == nil || at == r.op.Range {
+	if r.dec.Observer == nil || at == r.op.Range {
 		return
 	}
 	source := r.block.file.src[at.Start.Byte:at.End.Byte]
 	for _, e := range templateExpression.FindAllIndex(source, -1) {
 		for _, v := range variableName.FindAllIndex(source[e[0]:e[1]], -1) {
-			read := eval.NotedRead{At: at, Kind: "input", Name: string(source[e[0]+v[0] : e[0]+v[1]]), Local: true}
+			read := eval.Reference{At: at, Kind: "input", Name: string(source[e[0]+v[0] : e[0]+v[1]]), Local: true}
 			read.At.Start.Byte, read.At.End.Byte = at.Start.Byte+e[0]+v[0], at.Start.Byte+e[0]+v[1]
-			r.dec.Notes.Read(read)
+			r.dec.NoteReference(read)
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
-	"hatchel/hcl/eval"
+	"hatchel/hcl/decode"
 	"hatchel/hcl/syntax"
 )
 
@@ -20,8 +20,8 @@ type decodedBlock struct {
 	enabled         bool
 	descriptionRefs []descriptionRef
 	diags           Diagnostics
-	notes           *eval.Notes   // nil for none
-	deps            *dependencies // dependencies of the block
+	observer        decode.Observer // what it was told of; nil for none
+	deps            *dependencies   // dependencies of the block
 }
 
 // dropStaleBlocks removes blocks that were decoded with other globals, and parses their dropped
@@ -32,7 +32,7 @@ func (l *loader) dropStaleBlocks(files []*sourceFile) {
 		if l.fits(f) {
 			continue
 		}
-		f.noted = l.wantsNotes(f)
+		f.observed = l.observer(f.name) != nil
 		f.decodedWith, f.cached = l.globals, make([]*decodedBlock, f.exposed)
 		if f.bodiesDropped {
 			bare = append(bare, f)
@@ -57,7 +57,7 @@ func (l *loader) dropStaleBlocks(files []*sourceFile) {
 // fits reports whether the decoded blocks of a file are what they would be decoded into.
 func (l *loader) fits(f *sourceFile) bool {
 	switch with := f.decodedWith; {
-	case !f.noted && l.wantsNotes(f):
+	case !f.observed && l.observer(f.name) != nil:
 		return false
 	case with == l.globals:
 		return true
@@ -132,7 +132,7 @@ func (w *operationDecoder) dropBody() {
 // commit collects the results of a block and keeps them for the next load.
 func (l *loader) commit(w *operationDecoder) {
 	if !w.cached {
-		w.diags, w.notes = w.dec.Diags, w.dec.Notes
+		w.diags, w.observer = w.dec.Diags, w.dec.Observer
 		if w.op != nil {
 			w.op.Reads = w.deps.ReadsOf(w.block.file.name)
 		}
@@ -140,7 +140,7 @@ func (l *loader) commit(w *operationDecoder) {
 			f.cached[w.block.index], f.bodiesDropped = w.decodedBlock, true
 		}
 	}
-	l.config.Notes.take(w.notes)
+	l.config.observe(w.observer)
 	l.markUsed(w.deps)
 	l.refuse(w)
 	l.diags = append(l.diags, w.diags...)
@@ -153,7 +153,7 @@ func (l *loader) commit(w *operationDecoder) {
 
 // freeDecoders frees what only the load needs: compiled expressions keep the loader, which would keep all decoders.
 func (l *loader) freeDecoders() {
-	if !l.opts.Tests && !l.opts.Editor { // these decode again
+	if !l.opts.Tests && l.opts.Observe == nil { // these decode again
 		l.tools, l.blocks = nil, nil
 	}
 }

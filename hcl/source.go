@@ -26,7 +26,7 @@ type sourceFile struct {
 	served      [sha256.Size]byte // digest of its blocks without tests
 	exposed     int               // number of exposed blocks
 	cached      []*decodedBlock   // decoded blocks of the previous load, in order
-	noted       bool              // the decoded blocks have notes
+	observed    bool              // the decoded blocks have observers
 	decodedWith *globals          // the globals that they were decoded with
 	// the bodies of cached blocks were dropped, because syntax takes several times the memory of
 	// the decoded blocks
@@ -109,7 +109,7 @@ func (l *loader) collectTest(b *hclsyntax.Block, f *sourceFile) {
 // newTestDecoder returns a Decoder for a test block.
 func (l *loader) newTestDecoder(b TestBlock) *decode.Decoder {
 	d := l.newDecoder(&sourceFile{name: b.Range().Filename, src: b.Src})
-	l.config.Notes.take(d.Notes)
+	l.config.observe(d.Observer)
 	d.Scope, d.Deps = l.base.DuringCall(), &eval.Dependencies{}
 	d.ExemptCredentials = true
 	return d

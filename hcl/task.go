@@ -46,8 +46,8 @@ func (t *toolDecoder) checkTask() {
 	}
 	if t.results[t.tool.Task.After] != nil {
 		written := decode.FindBlock(t.block.Body, "task").Body.Attributes["after"]
-		t.dec.Notes.Read(eval.NotedRead{At: diag.RangeOf(written.Expr.Range()), Kind: "step", Name: t.tool.Task.After,
-			Local: true})
+		t.dec.NoteReference(eval.Reference{At: diag.RangeOf(written.Expr.Range()), Kind: "step",
+			Name: t.tool.Task.After, Local: true})
 		return
 	}
 	after := t.tool.Task.After

@@ -44,7 +44,7 @@ func (w *operationDecoder) decodeToolCall(b *hclsyntax.Block) *Backend {
 		}
 		return out
 	}
-	d.Notes.Read(eval.NotedRead{At: labelRange(b), Kind: "tool", Name: target.tool.Name})
+	d.NoteReference(eval.Reference{At: labelRange(b), Kind: "tool", Name: target.tool.Name})
 	call := &ToolCall{Name: target.tool.Name, Tool: target.tool, Inputs: w.decodeToolInputs(target.tool, b)}
 	out.Config = call
 	w.calls = append(w.calls, &toolCallSite{call, labelRange(b)})
@@ -82,7 +82,7 @@ func (w *operationDecoder) decodeToolInputs(target *Tool, b *hclsyntax.Block) *K
 			continue
 		}
 		if ok {
-			d.Notes.Read(eval.NotedRead{At: diag.RangeOf(a.NameRange), Kind: "input", Name: a.Name,
+			d.NoteReference(eval.Reference{At: diag.RangeOf(a.NameRange), Kind: "input", Name: a.Name,
 				Owner: "tool " + target.Name})
 			if why := schema.Mismatch(n.Type, m.Type); why != "" {
 				d.Errorf(a.Expr.Range(), "Wrong type", "The input %q of the tool %q does not take this value: %s.",

@@ -130,7 +130,7 @@ func (o exposedNames) namesField(dst *[]string, list, doc string) decode.Field {
 	return decode.StringSet(dst, list, "list of names", doc,
 		func(d *decode.Decoder, r Range, pattern string) string {
 			matches := func(name string) bool { return MatchesPattern(pattern, name) }
-			d.Notes.Read(eval.NotedRead{At: r, Kind: noun, Name: pattern})
+			d.NoteReference(eval.Reference{At: r, Kind: noun, Name: pattern})
 			switch {
 			case o.partial || slices.ContainsFunc(names, matches):
 			case strings.Contains(pattern, "*"):

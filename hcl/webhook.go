@@ -193,7 +193,7 @@ func webhooksField(dst *[]string, name, doc string) decode.Field {
 				}
 				return ""
 			}
-			d.Notes.Read(eval.NotedRead{At: r, Kind: "webhook", Name: hook})
+			d.NoteReference(eval.Reference{At: r, Kind: "webhook", Name: hook})
 			d.Deps.Webhooks = append(d.Deps.Webhooks, hook)
 			return hook
 		}).Wrap(func(d *decode.Decoder, e hclsyntax.Expression, read func()) {

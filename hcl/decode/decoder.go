@@ -24,7 +24,6 @@ type Env struct {
 	UploadURL *string           // the upload URL; the target of the pointer is set during the load
 	Webhooks  []string          // that are declared
 	Partial   bool              // a file could not be read, so missing declarations are not reported
-	Editor    *Probe            // is told about one place; nil for none
 	Misplaced map[string]string // what is said of blocks of backends in another place, by their names
 }
 
@@ -40,7 +39,7 @@ type Decoder struct {
 	HasConnection bool               // the block names a connection
 	Ranges        map[any]diag.Range
 	Deps          *eval.Dependencies // of the current tool; nil outside of tools
-	Notes         *eval.Notes        // for an editor; nil for none
+	Observer      Observer           // nil for none
 	// a value needed at load is missing, which was reported at its source
 	MissingValue bool
 	Typos        []string // the arguments that misspelled or former names stand for
@@ -90,7 +89,9 @@ func (d *Decoder) field(b *hclsyntax.Block, f *Field, typos []string) {
 	if f.isArgument() {
 		var a *hclsyntax.Attribute
 		if a, found = b.Body.Attributes[f.Name]; found {
-			d.probeArgument(*f, a.Expr)
+			if d.Observer != nil {
+				d.Observer.Argument(*f, a.Expr)
+			}
 			f.DecodeAttr(d, a.Expr, *f)
 			if f.isDefault(a.Expr) {
 				d.Deps.RecordDefault(a.Expr.Range().Start.Byte)

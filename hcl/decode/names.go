@@ -14,7 +14,9 @@ import (
 func (d *Decoder) CheckNames(block *hclsyntax.Block, parts ...Spec) {
 	b := block.Body
 	d.Typos = nil
-	d.probeBody(block, parts)
+	if d.Observer != nil {
+		d.Observer.Body(block, parts)
+	}
 	for name, a := range b.Attributes {
 		f := findField(parts, name, true)
 		switch {

@@ -230,7 +230,7 @@ func (d *Decoder) Compiler(f Field) *hclexpr.Compiler {
 
 func (d *Decoder) compilerIn(s *eval.Scope) *hclexpr.Compiler {
 	c := hclexpr.NewCompiler(&d.Env.CompileEnv, d.Src, s, d.Deps)
-	c.Notes, c.ExemptCredentials, c.Owner = d.Notes, d.ExemptCredentials, d.owner
+	c.Observer, c.ExemptCredentials, c.Owner = d.Observer, d.ExemptCredentials, d.owner
 	return c
 }
 
@@ -246,7 +246,7 @@ func (d *Decoder) namedType(name string, r hclv2.Range) *schema.Type {
 	if d.Deps != nil {
 		d.Deps.Types = append(d.Deps.Types, name)
 	}
-	d.Notes.Read(eval.NotedRead{At: diag.RangeOf(r), Kind: "type", Name: name})
+	d.NoteReference(eval.Reference{At: diag.RangeOf(r), Kind: "type", Name: name})
 	t, diags := d.Env.NamedType(name, r)
 	d.Diags = append(d.Diags, diag.FromHCL(diags)...)
 	return t

@@ -84,7 +84,7 @@ type Root struct {
 	Noun         string                      // what a member is called in a diagnostic: "input", "variable"
 	Hidden       bool                        // from expr programs, because its members may hold secrets
 	Delivers     bool                        // the answer carries a notice if a limit has cut what is read
-	Kind, Owner  string                      // of a root without Members: what a member names, see NotedRead
+	Kind, Owner  string                      // of a root without Members: what a member names, see Reference
 	programType  *schema.Type                // see ProgramType
 	programFacts Facts                       // see WholeFacts
 }

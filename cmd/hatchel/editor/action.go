@@ -175,8 +175,8 @@ func (p *Project) extractType(f *File, at *Place) *Action {
 func (p *Project) newTypeName(wanted string) string {
 	wanted = strings.NewReplacer(".", "_", " ", "_").Replace(wanted)
 	taken := func(name string) bool {
-		for i := range p.Config.Notes.Blocks {
-			b := &p.Config.Notes.Blocks[i]
+		for i := range p.Config.Blocks {
+			b := &p.Config.Blocks[i]
 			if b.Type == "type" && len(b.Labels) == 1 && b.Labels[0] == name {
 				return true
 			}

@@ -69,7 +69,7 @@ type completion struct {
 }
 
 // Complete returns what may be written at an offset of a file, whose text need not be complete. Config is the last one
-// that was loaded with hcl.Options.Editor, which should not be Partial; tables may be nil.
+// that was loaded with hcl.Options.Observe, which should not be Partial; tables may be nil.
 func (l *Language) Complete(cfg *hcl.Config, src []byte, offset int, tables *Tables) Completions {
 	c := &completion{Language: l, cursor: readCursor(src, offset, l.TopLevel()), cfg: cfg, tables: tables}
 	if c.inComment {

@@ -176,7 +176,7 @@ func exampleFolders(tb testing.TB) map[string][]string {
 
 func loadFolder(tb testing.TB, dir string) *hcl.Config {
 	cfg, diags := hcl.Load(os.DirFS(dir), all.Set().Kinds(), hcl.Options{Dir: "/nowhere", NoSecrets: true, Tests: true,
-		Start: true, Editor: true, Getenv: func(string) (string, bool) { return "", false }})
+		Start: true, Observe: func(string) decode.Observer { return nil }, Getenv: func(string) (string, bool) { return "", false }})
 	for _, d := range diags {
 		if d.Severity == hcl.Error && d.Summary != "Missing variable value" {
 			tb.Fatalf("%s: %s: %s", dir, d.Summary, d.Detail)

@@ -113,7 +113,7 @@ func inSQL(text string) string {
 
 func loadCase(tb testing.TB, files fstest.MapFS) (*Language, *hcl.Config) {
 	l := NewLanguage(all.Set().Kinds())
-	p := l.Load(files, hcl.Options{Dir: "/nowhere"})
+	p := l.Load(files, hcl.Options{Dir: "/nowhere"}, nil)
 	if p.Config.Partial {
 		tb.Fatal(p.Diags)
 	}

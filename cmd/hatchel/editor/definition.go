@@ -22,7 +22,7 @@ func (p *Project) SymbolAt(f *File, offset int) *Found {
 			return &Found{d.Symbol, spanOfRange(d.At)}
 		}
 	}
-	if r := p.NotesOf(f.Name).ReadAt(offset); r != nil {
+	if r := p.notesOf(f.Name).ReadAt(offset); r != nil {
 		return &Found{SymbolOf(r), spanOfRange(r.At)}
 	}
 	return nil
@@ -52,8 +52,8 @@ func (p *Project) meant(s Symbol) (all []Symbol) {
 		}
 		return all
 	case strings.Contains(s.Name, "*"):
-		for i := range p.Config.Notes.Blocks {
-			d, _, ok := symbolOfHeader(&p.Config.Notes.Blocks[i])
+		for i := range p.Config.Blocks {
+			d, _, ok := symbolOfHeader(&p.Config.Blocks[i])
 			if ok && d.Kind == s.Kind && hcl.MatchesPattern(s.Name, d.Name) {
 				all = append(all, d)
 			}
@@ -91,8 +91,8 @@ func (p *Project) ownersUnder(policy string) (owners []string) {
 // declared returns the declarations of a symbol. There are several if a name is declared twice.
 func (p *Project) declared(s Symbol) (all []Declared) {
 	names := map[string]bool{}
-	for i := range p.Config.Notes.Blocks {
-		b := &p.Config.Notes.Blocks[i]
+	for i := range p.Config.Blocks {
+		b := &p.Config.Blocks[i]
 		own, _, _ := symbolOfHeader(b)
 		if own == s || s.Owner != "" && ownerOf(b) == s.Owner || s.Kind == "local" && b.Type == "locals" {
 			names[b.Header.File] = true
@@ -154,8 +154,8 @@ func compareRanges(a, b diag.Range) int {
 func (p *Project) uses(s Symbol) (all []Use) {
 	p.once.Do(p.gatherNotes)
 	for _, n := range p.notes {
-		for i := range n.Reads {
-			r := &n.Reads[i]
+		for i := range n.References {
+			r := &n.References[i]
 			if r.Kind != s.Kind {
 				continue
 			}
@@ -182,7 +182,7 @@ func (p *Project) Occurrences(f *File, offset int) (all []Span) {
 			all = append(all, spanOfRange(d.At))
 		}
 	}
-	for _, r := range p.NotesOf(f.Name).Reads {
+	for _, r := range p.notesOf(f.Name).References {
 		if SymbolOf(&r) == found.Symbol {
 			all = append(all, spanOfRange(r.At))
 		}

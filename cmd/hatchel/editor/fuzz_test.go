@@ -22,7 +22,7 @@ func FuzzFile(f *testing.F) {
 		if len(src) > 4<<10 {
 			return
 		}
-		p := language.Load(fstest.MapFS{"a.hcl": {Data: src}}, hcl.Options{Dir: "/x", Notes: func(string) bool { return true }})
+		p := language.Load(fstest.MapFS{"a.hcl": {Data: src}}, hcl.Options{Dir: "/x"}, func(string) bool { return true })
 		file := Parse("a.hcl", src)
 		offset = max(0, min(offset, len(src)))
 		text := NewText(src)

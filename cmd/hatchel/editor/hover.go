@@ -9,7 +9,6 @@ import (
 
 	"hatchel/hcl"
 	"hatchel/hcl/diag"
-	"hatchel/hcl/eval"
 	"hatchel/hcl/eval/exprlang"
 	"hatchel/hcl/functions"
 )
@@ -43,10 +42,10 @@ func (p *Project) Hover(f *File, offset int) *Hover {
 
 // hoverExpr describes the innermost part of a value of which something is known, and how the ${} around it is bound.
 func (p *Project) hoverExpr(at *Place) *Hover {
-	notes := p.NotesOf(at.File.Name)
+	known := p.notesOf(at.File.Name)
 	var text []string
 	var span Span
-	v := notes.ValueAt(at.Offset)
+	v := known.ValueAt(at.Offset)
 	if v != nil && isLiteral(at.Expr()) && length(v.At) >= at.Expr().Range().End.Byte-at.Expr().Range().Start.Byte {
 		v = nil // everybody sees what it is
 	}
@@ -56,15 +55,15 @@ func (p *Project) hoverExpr(at *Place) *Hover {
 	if usage, doc, name := functionAt(at); usage != "" {
 		text, span = []string{"```\n" + usage + "\n```\n" + doc}, name
 	}
-	if r := notes.ReadAt(at.Offset); r != nil && text == nil {
+	if r := known.ReadAt(at.Offset); r != nil && text == nil {
 		if about := p.describe(SymbolOf(r)); about != "" {
 			return &Hover{about, spanOfRange(r.At)}
 		}
 	}
 	if at.Interpolation != nil {
-		if b := notes.BindingAt(at.Offset); b != nil {
+		if b := known.BindingAt(at.Offset); b != nil {
 			how := b.How
-			if bound := notes.outermostIn(*at.Interpolation); bound != nil {
+			if bound := known.outermostIn(*at.Interpolation); bound != nil {
 				how += ", " + cmp.Or(bound.Type.Format, bound.Type.Kind.String())
 			}
 			text = append(text, "Bound as "+how+".")
@@ -142,7 +141,7 @@ func wordAt(src []byte, offset int) Span {
 }
 
 func (p *Project) hoverValue(at *Place, of, span Span) *Hover {
-	if v := p.NotesOf(at.File.Name).valueOf(of); v != nil {
+	if v := p.notesOf(at.File.Name).valueOf(of); v != nil {
 		return &Hover{valueText(v), span}
 	}
 	return nil
@@ -152,7 +151,7 @@ func (p *Project) hoverValue(at *Place, of, span Span) *Hover {
 const maxShownValue = 200
 
 // valueText describes a value: its type, whether it may be null, and itself if it is known.
-func valueText(v *eval.NotedValue) string {
+func valueText(v *notedValue) string {
 	text := "`" + v.Type.String() + "`"
 	if v.Type.Format != "" {
 		text += ", " + v.Type.Format

@@ -131,8 +131,8 @@ func (p *Project) Does(t *hcl.Tool) []string {
 	one := *p.Config
 	one.Tools, one.Prompts, one.Resources, one.Toolsets = []*hcl.Tool{t}, nil, nil, nil
 	one.Sources = map[string][]byte{t.Range.File: p.Config.Sources[t.Range.File]}
-	for i := range p.Config.Notes.Blocks {
-		b := &p.Config.Notes.Blocks[i]
+	for i := range p.Config.Blocks {
+		b := &p.Config.Blocks[i]
 		if slices.Contains([]string{"connection", "locals", "variable", "secret"}, b.Type) {
 			one.Sources[b.Header.File] = p.Config.Sources[b.Header.File]
 		}

@@ -52,8 +52,8 @@ const maxSymbols = 500
 // Search returns the declarations at the top level of all files whose names contain a text, whatever its case.
 func (p *Project) Search(query string) (found []Declared) {
 	query = strings.ToLower(query)
-	for i := range p.Config.Notes.Blocks {
-		b := &p.Config.Notes.Blocks[i]
+	for i := range p.Config.Blocks {
+		b := &p.Config.Blocks[i]
 		s, label, ok := symbolOfHeader(b)
 		if ok && len(found) < maxSymbols && strings.Contains(strings.ToLower(s.Name), query) {
 			found = append(found, Declared{s, b.Names[label], b.Whole})

@@ -7,6 +7,7 @@ import (
 
 	"hatchel/cmd/hatchel/test/testblock"
 	"hatchel/hcl"
+	"hatchel/hcl/decode"
 	"hatchel/hcl/diag"
 )
 
@@ -20,27 +21,31 @@ type Project struct {
 
 	fsys  fs.FS
 	opts  hcl.Options
+	noted func(file string) bool
 	once  sync.Once // of notes
-	notes map[string]*FileNotes
+	notes map[string]*notes
 	files sync.Map // parsed *File, by name
 }
 
-// Load loads a configuration directory as hatchel validate does, without reading secrets.
-func (l *Language) Load(fsys fs.FS, opts hcl.Options) *Project {
+// Load loads a configuration directory as hatchel validate does, without reading secrets. It takes notes about the
+// files for which noted reports true; nil for none.
+func (l *Language) Load(fsys fs.FS, opts hcl.Options, noted func(file string) bool) *Project {
 	opts.NoSecrets, opts.Tests, opts.Start, opts.AnyVars = true, true, true, true
-	opts.Editor = true
-	if opts.Notes == nil {
-		opts.Notes = func(string) bool { return false }
+	opts.Observe = func(file string) decode.Observer {
+		if noted == nil || !noted(file) {
+			return nil
+		}
+		return new(notes)
 	}
 	config, diags := hcl.Load(fsys, l.kinds, opts)
 	diags = append(diags, testblock.Check(config, diags)...).Sort()
-	return &Project{Language: l, Config: config, Diags: diags, Own: l.IsOwn(config.Notes.Blocks), Dir: opts.Dir,
-		fsys: fsys, opts: opts}
+	return &Project{Language: l, Config: config, Diags: diags, Own: l.IsOwn(config.Blocks), Dir: opts.Dir,
+		fsys: fsys, opts: opts, noted: noted}
 }
 
 // StayOwn makes the project one of Hatchel if the directory was one before and a syntax error hides what it is now.
 func (p *Project) StayOwn(before *Project) {
-	if before != nil && before.Own && p.Config.Partial && !isForeign(p.Config.Notes.Blocks) {
+	if before != nil && before.Own && p.Config.Partial && !isForeign(p.Config.Blocks) {
 		p.Own = true
 	}
 }
@@ -48,8 +53,8 @@ func (p *Project) StayOwn(before *Project) {
 // withAllNotes loads the configuration again, with notes of all files. The Cache of the project keeps none of these.
 func (p *Project) withAllNotes() *Project {
 	opts := p.opts
-	opts.Cache, opts.Notes = hcl.NewCache(), func(string) bool { return true }
-	return p.Load(p.fsys, opts)
+	opts.Cache = hcl.NewCache()
+	return p.Load(p.fsys, opts, func(string) bool { return true })
 }
 
 // Code returns the code of a diagnostic: its summary in the form of an identifier, as in SARIF.

@@ -145,7 +145,7 @@ func (p *Project) haveInput(inputs []Symbol) (n int) {
 // a policy apply to more.
 func (p *Project) checkPatterns(s Symbol, name string) error {
 	for _, n := range p.notes {
-		for _, r := range n.Reads {
+		for _, r := range n.References {
 			if r.Kind == s.Kind && strings.Contains(r.Name, "*") && hcl.MatchesPattern(r.Name, name) &&
 				!hcl.MatchesPattern(r.Name, s.Name) {
 				return refusef("The pattern %q at %s:%d would have %s too.", r.Name, r.At.File, r.At.Start.Line, name)
@@ -162,7 +162,7 @@ func (p *Project) checkRenamed(s Symbol, name string, edits map[string][]Edit) e
 	for file, list := range edits {
 		files[file] = Apply(p.Config.Sources[file], list)
 	}
-	after := p.Load(overlay{p.fsys, files}, p.opts)
+	after := p.Load(overlay{p.fsys, files}, p.opts, p.noted)
 	before := countMistakes(p.Diags)
 	for _, d := range after.Diags {
 		key := mistakeOf(d)

@@ -32,7 +32,7 @@ func exampleDirs(t testing.TB) []string {
 }
 
 func loadDir(fsys fs.FS, dir string) *Project {
-	return language.Load(fsys, hcl.Options{Dir: dir, Notes: func(string) bool { return true }, Vars: map[string]string{}})
+	return language.Load(fsys, hcl.Options{Dir: dir, Vars: map[string]string{}}, func(string) bool { return true })
 }
 
 // oneIn is how many declarations there are for each that the test changes: each change loads the example three times.

@@ -57,11 +57,7 @@ func decodeMarked(cfg *hcl.Config, src []byte, offset int) *finding {
 		return f
 	}
 	b := body.Blocks[0]
-	p := &decode.Probe{Offset: offset, Body: func(b *hclsyntax.Block, parts []decode.Spec) {
-		f.block, f.parts = b, parts
-	}, Argument: func(a decode.Field) { f.argument = &a }}
-	p.Probe = eval.Probe{Name: mark, Found: func(place eval.Place) { f.place = &place }}
-	for _, d := range decodeAgain(cfg, b, src, p) {
+	for _, d := range decodeAgain(cfg, b, src, &cursorObserver{finding: f, offset: offset}) {
 		if names := d.Names(); names != nil && d.Subject.Start.Byte <= offset && offset <= d.Subject.End.Byte {
 			f.names = names
 		}
@@ -69,9 +65,38 @@ func decodeMarked(cfg *hcl.Config, src []byte, offset int) *finding {
 	return f
 }
 
-func decodeAgain(cfg *hcl.Config, b *hclsyntax.Block, src []byte, p *decode.Probe) hcl.Diagnostics {
+// cursorObserver finds what may be written at the mark, which is at an offset.
+type cursorObserver struct {
+	ignorer
+	*finding
+	offset int
+}
+
+// Body implements decode.Observer.
+func (o *cursorObserver) Body(b *hclsyntax.Block, parts []decode.Spec) {
+	if b.Body.Attributes[mark] != nil || decode.FindBlock(b.Body, mark) != nil {
+		o.block, o.parts = b, parts
+	}
+}
+
+// Argument implements decode.Observer.
+func (o *cursorObserver) Argument(f decode.Field, value hclsyntax.Expression) {
+	if r := value.Range(); r.Start.Byte <= o.offset && o.offset <= r.End.Byte {
+		o.argument = &f
+	}
+}
+
+// Name implements eval.Observer.
+func (o *cursorObserver) Name(name string, place func() eval.Place) {
+	if name == mark {
+		found := place()
+		o.place = &found
+	}
+}
+
+func decodeAgain(cfg *hcl.Config, b *hclsyntax.Block, src []byte, o decode.Observer) hcl.Diagnostics {
 	if b.Type != "test" {
-		return cfg.DecodeAgain(b, src, p)
+		return cfg.DecodeAgain(b, src, o)
 	}
 	if cfg.NewTestDecoder == nil || len(b.Labels) != 1 {
 		return nil
@@ -81,8 +106,8 @@ func decodeAgain(cfg *hcl.Config, b *hclsyntax.Block, src []byte, p *decode.Prob
 	probed.NewTestDecoder = func(b hcl.TestBlock) *decode.Decoder {
 		d := cfg.NewTestDecoder(b)
 		env := *d.Env
-		env.Editor, env.Probe = p, &p.Probe
-		d.Env = &env
+		env.TrustDeclared = true
+		d.Env, d.Observer = &env, o
 		return d
 	}
 	_, diags := testblock.Decode(&probed, []hcl.TestBlock{{Block: b, Src: src}})

@@ -19,10 +19,10 @@ type Symbol struct {
 }
 
 // SymbolOf returns the declaration that a place names.
-func SymbolOf(r *eval.NotedRead) Symbol { return Symbol{r.Kind, r.Name, r.Owner} }
+func SymbolOf(r *eval.Reference) Symbol { return Symbol{r.Kind, r.Name, r.Owner} }
 
 // complete shrinks the place of a read to its name, and names the block that a local declaration belongs to.
-func (p *Project) complete(r eval.NotedRead) eval.NotedRead {
+func (p *Project) complete(r eval.Reference) eval.Reference {
 	src := p.Config.Sources[r.At.File]
 	from, to := max(0, r.At.Start.Byte), min(len(src), r.At.End.Byte)
 	if i := bytes.LastIndex(src[from:max(from, to)], []byte(r.Name)); i >= 0 {
@@ -37,8 +37,8 @@ func (p *Project) complete(r eval.NotedRead) eval.NotedRead {
 
 // ownerAt returns the first line of the top-level block around a place.
 func (p *Project) ownerAt(at diag.Range) string {
-	for i := range p.Config.Notes.Blocks {
-		b := &p.Config.Notes.Blocks[i]
+	for i := range p.Config.Blocks {
+		b := &p.Config.Blocks[i]
 		if b.Whole.File == at.File && b.Whole.Start.Byte <= at.Start.Byte && at.End.Byte <= b.Whole.End.Byte {
 			return ownerOf(b)
 		}

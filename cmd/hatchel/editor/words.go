@@ -18,7 +18,7 @@ type Word struct {
 func (p *Project) Words(f *File) []Word {
 	found := highlight.Words(f.Src, p.contents)
 	kinds := map[int]template.BindingKind{}
-	for _, b := range p.NotesOf(f.Name).Bindings {
+	for _, b := range p.notesOf(f.Name).Bindings {
 		kinds[b.At.Start.Byte], kinds[b.At.End.Byte] = b.Kind, b.Kind
 	}
 	words := make([]Word, len(found))

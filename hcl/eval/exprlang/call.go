@@ -115,9 +115,9 @@ func (c *compiler) reportUnknownFunction(name string, at span) {
 	c.report(at, "Unknown function", "There is no function %q.%s", name, hint)
 }
 
-// noteMembers gives the members of a root that a function names.
+// noteMembers tells the observer of the members of a root that a function names.
 func (c *compiler) noteMembers(fn *functions.Function, typed []typedExpr, args []ast.Node) {
-	if c.note == nil || !fn.NamesMembers || c.roots[typed[0].Path] == nil {
+	if c.observer == nil || !fn.NamesMembers || c.roots[typed[0].Path] == nil {
 		return
 	}
 	for i, t := range typed[1:] {

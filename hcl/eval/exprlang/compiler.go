@@ -25,15 +25,16 @@ type compiler struct {
 	vars     int
 	paths    int // how many paths newPath has made
 	brackets []span
-	probe    *eval.Probe
 	locator  *locator    // watches all parts; nil for none
 	cutReads []*eval.Cut // that may have cut what it reads
 	whole    []*eval.Cut // that must not cut what is used as all there is
 	compared map[string][]string
 	keyReads map[int]bool // of reads, those that only select a member
 	// mayEnd receives the optional steps that may end their traversal with null; nil for none
-	mayEnd map[*ast.MemberNode]bool
-	note   func(from, to int, e eval.TypedExpr, root, member string) // see Env.Note
+	mayEnd        map[*ast.MemberNode]bool
+	trustDeclared bool
+	observer      eval.Observer // nil for none
+	place         func(from, to int) diag.Range
 }
 
 // typedExpr is a compiled part of a program. Its Type says whether it may be null.
@@ -88,10 +89,18 @@ func (c *compiler) compileNode(n ast.Node) typedExpr {
 	return t
 }
 
-// noteValue gives the value of a part that an editor shows, and the member of a root that it is.
+// noteValue tells the observer what is known of a part, and which member of a root it is.
 func (c *compiler) noteValue(at span, t typedExpr, root, member string) {
-	if c.note != nil && t.Type != nil {
-		c.note(at.from, at.to, t, root, member)
+	if c.observer == nil {
+		return
+	}
+	place := c.place(at.from, at.to)
+	c.observer.Value(place, t)
+	r := c.roots[root]
+	if r != nil && r.Members[member] != nil {
+		c.observer.Reference(eval.Reference{At: place, Kind: root, Name: member, Local: r.Members[member].Local})
+	} else if r != nil && r.Kind != "" {
+		c.observer.Reference(eval.Reference{At: place, Kind: r.Kind, Name: member, Owner: r.Owner})
 	}
 }
 

@@ -38,7 +38,7 @@ func (c *compiler) compileMember(n *ast.MemberNode) typedExpr {
 	if c.mayEnd != nil && endsWithNull(n, base) {
 		c.mayEnd[n] = true
 	}
-	c.probeMember(base, key)
+	c.noteName(base, key)
 	if base.Type.Kind == schema.List && !isFromStart(key) {
 		base = c.requireOwn(base)
 	}
@@ -70,16 +70,18 @@ func (c *compiler) compileMember(n *ast.MemberNode) typedExpr {
 	return t
 }
 
-// probeMember tells the probe what the members of base are if key marks the place.
-func (c *compiler) probeMember(base, key typedExpr) {
-	name, _ := key.Value.(string)
-	switch r := c.roots[base.Path]; {
-	case !c.probe.Marks(name):
-	case r != nil && r.Members != nil && c.isRoot(base.Path):
-		c.probe.Found(eval.Place{Root: r, Program: true})
-	default:
-		c.probe.Found(eval.Place{Type: base.Type, Program: true})
+// noteName tells the observer what the members of base are.
+func (c *compiler) noteName(base, key typedExpr) {
+	name, isText := key.Value.(string)
+	if c.observer == nil || !isText {
+		return
 	}
+	c.observer.Name(name, func() eval.Place {
+		if r := c.roots[base.Path]; r != nil && r.Members != nil && c.isRoot(base.Path) {
+			return eval.Place{Root: r, Program: true}
+		}
+		return eval.Place{Type: base.Type, Program: true}
+	})
 }
 
 func compileAccess(base, key typedExpr, access eval.Access) eval.Func {
@@ -125,7 +127,7 @@ func (c *compiler) typeOfMember(n *ast.MemberNode, base, key typedExpr) *schema.
 			c.reportUnknownMember(base, name, at)
 		}
 	case schema.Map:
-		if c.probe != nil {
+		if c.trustDeclared {
 			if i := slices.IndexFunc(t.Declared, func(m *schema.Member) bool { return m.Name == name }); i >= 0 {
 				return programType(t.Declared[i].Type)
 			}

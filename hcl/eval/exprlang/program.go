@@ -26,10 +26,10 @@ import (
 type Env struct {
 	Roots   map[string]*eval.Root
 	NonNull *eval.NonNull // what is certainly not null where the program stands
-	Probe   *eval.Probe   // is told about one place; nil for none
-	// Note receives the value of each name and member, with its place in the source, and the root and its member that
-	// it is; nil for none.
-	Note func(from, to int, e eval.TypedExpr, root, member string)
+	// members of open objects are read as they are declared, which a call may not hold to; for completion
+	TrustDeclared bool
+	Observer      eval.Observer                 // nil for none
+	Place         func(from, to int) diag.Range // of a part of the source in its file, for the Observer
 }
 
 // limits bound one run.
@@ -91,9 +91,10 @@ func Compile(src string, env Env, want Want) (*Program, []Problem) {
 	}
 	c := compiler{
 		src: tree.source, locate: tree.locate, brackets: tree.brackets,
-		roots: env.Roots, nonNull: env.NonNull, probe: env.Probe, note: env.Note,
+		roots: env.Roots, nonNull: env.NonNull, trustDeclared: env.TrustDeclared, observer: env.Observer,
+		place: env.Place,
 	}
-	env.Note, env.Probe = nil, nil // the program is compiled again when it fails
+	env.Observer, env.Place = nil, nil // the program is compiled again when it fails
 	t := c.compile(tree.root)
 	c.checkResult(tree.root, t, want)
 	slices.SortStableFunc(c.problems, func(a, b Problem) int { return a.Offset - b.Offset })

@@ -39,8 +39,10 @@ func (c *compiler) narrow(t typedExpr) typedExpr {
 
 func (c *compiler) compileIdentifier(n *ast.IdentifierNode) typedExpr {
 	name := n.Value
-	if c.probe.Marks(name) {
-		c.probe.Found(eval.Place{Roots: c.roots, Vars: c.variables(), Program: true})
+	if c.observer != nil {
+		c.observer.Name(name, func() eval.Place {
+			return eval.Place{Roots: c.roots, Vars: c.variables(), Program: true}
+		})
 	}
 	for _, s := range slices.Backward(c.scopes) {
 		if s.name != "" && s.name == name {

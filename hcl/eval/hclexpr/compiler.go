@@ -22,16 +22,16 @@ import (
 // branches of conditionals, the bodies of loops, what may be null, and where secrets go. An invalid
 // part is reported in Diags and compiles to an expression of any type.
 type Compiler struct {
-	Scope *eval.Scope
-	src   []byte // of the file
-	Nulls eval.NullPolicy
-	slots int // loop variables that are assigned
-	reads eval.ReadSet
-	deps  *eval.Dependencies // what the block reads; may be nil
-	Name  string             // of the argument or member that is compiled
-	Diags diag.Diagnostics
-	Notes *eval.Notes // for an editor; nil for none
-	env   *CompileEnv
+	Scope    *eval.Scope
+	src      []byte // of the file
+	Nulls    eval.NullPolicy
+	slots    int // loop variables that are assigned
+	reads    eval.ReadSet
+	deps     *eval.Dependencies // what the block reads; may be nil
+	Name     string             // of the argument or member that is compiled
+	Diags    diag.Diagnostics
+	Observer eval.Observer // nil for none
+	env      *CompileEnv
 
 	omitting map[*hclsyntax.ObjectConsExpr]bool // see OmitAbsent
 
@@ -51,7 +51,8 @@ type CompileEnv struct {
 	Authenticated bool     // there is an auth block
 	Tests         bool     // the branches of templates tell Frame.Branch their conditions
 	CallerHeaders []string // that auth lists, in lower case
-	Probe         *eval.Probe
+	// programs read the members of an open object as they are declared, which a call may not hold to; for completion
+	TrustDeclared bool
 }
 
 // NewCompiler returns a Compiler for the expressions of one file. Deps records what they read; it
@@ -107,7 +108,7 @@ func (c *Compiler) recordRead(path string, cuts []*eval.Cut, at hclv2.Range) {
 // compileInner compiles one expression. If it is a traversal, that may go on outside, so its read is not recorded.
 func (c *Compiler) compileInner(e hclsyntax.Expression, in LexicalEnv) eval.TypedExpr {
 	n := c.compileKind(e, in)
-	c.Notes.Value(diag.RangeOf(e.Range()), n)
+	c.noteValue(e.Range(), n)
 	if c.parts != nil {
 		c.parts[e] = n
 	}

@@ -150,22 +150,11 @@ func (c *Compiler) CompileProgram(e hclsyntax.Expression, known *eval.NonNull, n
 			name, diag.Correct(c.sourceText(e.Range()), c.asProgram(e), c.asProgram(e)))
 		return out
 	}
-	env := exprlang.Env{Roots: map[string]*eval.Root{}, NonNull: known, Probe: c.env.Probe}
+	env := exprlang.Env{Roots: map[string]*eval.Root{}, NonNull: known, TrustDeclared: c.env.TrustDeclared,
+		Observer: c.Observer, Place: func(from, to int) diag.Range { return diag.RangeOf(text.Place(from, to)) }}
 	for _, name := range c.Scope.Readable() {
 		if r, _ := c.Scope.Find(name); !r.Hidden {
 			env.Roots[name] = r
-		}
-	}
-	if c.Notes != nil {
-		env.Note = func(from, to int, e eval.TypedExpr, root, member string) {
-			at := diag.RangeOf(text.Place(from, to))
-			c.Notes.Value(at, e)
-			r := env.Roots[root]
-			if r != nil && r.Members[member] != nil {
-				c.Notes.Read(eval.NotedRead{At: at, Kind: root, Name: member, Local: r.Members[member].Local})
-			} else if r != nil && r.Kind != "" {
-				c.Notes.Read(eval.NotedRead{At: at, Kind: r.Kind, Name: member, Owner: r.Owner})
-			}
 		}
 	}
 	p, problems := exprlang.Compile(text.Value, env, want)

@@ -19,9 +19,9 @@ import (
 // compileTraversal compiles root.member.…
 func (c *Compiler) compileTraversal(t hclv2.Traversal, in LexicalEnv) eval.TypedExpr {
 	name := t.RootName()
-	if p := c.env.Probe; p.Marks(name) {
-		p.Found(eval.Place{
-			Roots: c.Scope.Roots(), Vars: in.vars.types(), Secrets: c.Scope.Secrets == eval.AllowSecrets,
+	if c.Observer != nil {
+		c.Observer.Name(name, func() eval.Place {
+			return eval.Place{Roots: c.Scope.Roots(), Vars: in.vars.types(), Secrets: c.allowsSecrets()}
 		})
 	}
 	if v := in.vars.find(name); v != nil {
@@ -46,8 +46,8 @@ func (c *Compiler) compileTraversal(t hclv2.Traversal, in LexicalEnv) eval.Typed
 			diag.WithArticle(r.Noun), name)
 		return eval.Broken()
 	}
-	if p := c.env.Probe; p.Marks(key) {
-		p.Found(eval.Place{Root: r, Secrets: c.Scope.Secrets == eval.AllowSecrets})
+	if c.Observer != nil {
+		c.Observer.Name(key, func() eval.Place { return eval.Place{Root: r, Secrets: c.allowsSecrets()} })
 	}
 	m, ok := r.Members[key]
 	if !ok {
@@ -56,11 +56,15 @@ func (c *Compiler) compileTraversal(t hclv2.Traversal, in LexicalEnv) eval.Typed
 	}
 	c.markUse(m)
 	n := c.compileMember(m, eval.MemberPath(name, key), t[:2].SourceRange(), in)
-	place := diag.RangeOf(traverserNameRange(t[1]))
-	c.Notes.Read(eval.NotedRead{At: place, Kind: name, Name: key, Local: m.Local})
-	c.Notes.Value(place, n)
+	if c.Observer != nil {
+		place := diag.RangeOf(traverserNameRange(t[1]))
+		c.Observer.Reference(eval.Reference{At: place, Kind: name, Name: key, Local: m.Local})
+		c.Observer.Value(place, n)
+	}
 	return c.compileSteps(n, t[2:], in)
 }
+
+func (c *Compiler) allowsSecrets() bool { return c.Scope.Secrets == eval.AllowSecrets }
 
 // traversalPath returns the path of a traversal, to the first step that is no name.
 func traversalPath(t hclv2.Traversal) string {
@@ -206,7 +210,7 @@ func (c *Compiler) compileSteps(n eval.TypedExpr, steps hclv2.Traversal, in Lexi
 		if name, ok := TraverserName(s); ok {
 			at := traverserNameRange(s)
 			n = c.compileAttribute(n, name, at, in)
-			c.Notes.Value(diag.RangeOf(at), n)
+			c.noteValue(at, n)
 		} else if index, ok := s.(hclv2.TraverseIndex); ok {
 			n = c.compileElement(n, eval.Constant(LiteralValue(index.Key)), index.SrcRange)
 		}
@@ -216,8 +220,8 @@ func (c *Compiler) compileSteps(n eval.TypedExpr, steps hclv2.Traversal, in Lexi
 
 // compileAttribute compiles n.name.
 func (c *Compiler) compileAttribute(n eval.TypedExpr, name string, r hclv2.Range, in LexicalEnv) eval.TypedExpr {
-	if p := c.env.Probe; p.Marks(name) {
-		p.Found(eval.Place{Type: n.Type})
+	if c.Observer != nil {
+		c.Observer.Name(name, func() eval.Place { return eval.Place{Type: n.Type} })
 	}
 	c.checkNotNull(n, r)
 	out := eval.TypedExpr{Type: eval.AnyType, Facts: n.MemberFacts(name), Read: n.Read}

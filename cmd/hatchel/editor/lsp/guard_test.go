@@ -30,7 +30,7 @@ func TestAPanicOfALoadIsAnErrorOfThatLoad(t *testing.T) {
 		}
 	}
 	for _, parallel := range []func(int, func(int)){nil, guarded(inGoroutines)} {
-		_, err := load(editor.NewLanguage(kinds), files, hcl.Options{Parallel: parallel})
+		_, err := load(editor.NewLanguage(kinds), files, hcl.Options{Parallel: parallel}, nil)
 		if err == nil || !strings.Contains(err.Error(), "out of cheese") {
 			t.Error(err)
 		}

@@ -23,7 +23,7 @@ func (f *folder) start() {
 		disk = nil // nobody says what has changed
 	}
 	opts := hcl.Options{Dir: f.dir, Vars: s.opts.Vars, Getenv: s.opts.Getenv, Parallel: guarded(s.opts.Parallel),
-		Cache: f.cache, Notes: func(name string) bool { return open[name] != nil }}
+		Cache: f.cache}
 	go func() {
 		if disk == nil {
 			disk = f.read()
@@ -33,7 +33,7 @@ func (f *folder) start() {
 			buffers[name] = d.src
 		}
 		files := disk.With(buffers)
-		project, err := load(s.language, files, opts)
+		project, err := load(s.language, files, opts, func(name string) bool { return open[name] != nil })
 		s.post(func() { f.finish(result{changes, disk, files, project, err}) })
 	}()
 }
@@ -56,13 +56,15 @@ type result struct {
 }
 
 // load loads a folder. A panic is an error: the server goes on with what it knew.
-func load(l *editor.Language, fsys fs.FS, opts hcl.Options) (p *editor.Project, err error) {
+func load(l *editor.Language, fsys fs.FS, opts hcl.Options, noted func(file string) bool) (
+	p *editor.Project, err error,
+) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("the load failed unexpectedly: %v\n%s", r, debug.Stack())
 		}
 	}()
-	return l.Load(fsys, opts), nil
+	return l.Load(fsys, opts, noted), nil
 }
 
 // finish takes the result of a load, in the goroutine of Serve. A result of an older text is dropped.

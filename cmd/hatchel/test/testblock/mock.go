@@ -114,15 +114,15 @@ func (m *mockBlock) checkAsked(d *decode.Decoder, n *hclsyntax.Block) {
 	}
 }
 
-// noteConnection takes down, for editors, which connection a label names: of the backends that the test reaches.
+// noteConnection tells the observer which connection a label names: of the backends that the test reaches.
 func (b *block) noteConnection(d *decode.Decoder, r hclv2.Range, backend, label string) {
-	if d.Notes == nil {
+	if d.Observer == nil {
 		return
 	}
 	b.operations(func(op *hcl.Operation) {
 		for _, s := range op.Steps {
 			if c := s.Backend.Connection; c != nil && s.Backend.Kind == backend && c.Name == label {
-				d.Notes.Read(eval.NotedRead{At: diag.RangeOf(r), Kind: "connection", Name: label, Owner: c.Kind})
+				d.NoteReference(eval.Reference{At: diag.RangeOf(r), Kind: "connection", Name: label, Owner: c.Kind})
 			}
 		}
 	})

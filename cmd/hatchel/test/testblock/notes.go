@@ -11,13 +11,12 @@ import (
 	"hatchel/hcl/eval"
 )
 
-// noteTarget takes down, for editors, what is tested and the names of its arguments.
+// noteTarget tells the observer what is tested and the names of its arguments.
 func (b *block) noteTarget() {
-	notes := b.d.Notes
-	if b.op == nil || notes == nil {
+	if b.op == nil || b.d.Observer == nil {
 		return
 	}
-	notes.Read(eval.NotedRead{At: b.targeting, Kind: b.kind, Name: b.op.Name})
+	b.d.NoteReference(eval.Reference{At: b.targeting, Kind: b.kind, Name: b.op.Name})
 	b.noteKeys("args", "input", b.kind+" "+b.op.Name)
 	b.noteKeys("vars", "var", "")
 	b.noteKeys("secrets", "secret", "")
@@ -32,12 +31,12 @@ func (b *block) noteTarget() {
 			name, _, _ = strings.Cut(name, "[")
 			at := diag.RangeOf(text.Range())
 			at.End.Byte = at.Start.Byte + 1 + len(name) // the quote and the first part of the path
-			notes.Read(eval.NotedRead{At: at, Kind: "input", Name: name, Owner: b.kind + " " + b.op.Name})
+			b.d.NoteReference(eval.Reference{At: at, Kind: "input", Name: name, Owner: b.kind + " " + b.op.Name})
 		}
 	}
 }
 
-// noteKeys takes down what the keys of an argument name: of an object, or of the objects in each that it reads.
+// noteKeys tells the observer what the keys of an argument name: of an object, or of the objects in each that it reads.
 func (b *block) noteKeys(argument, kind, owner string) {
 	a := b.src.Body.Attributes[argument]
 	if a == nil {
@@ -53,7 +52,8 @@ func (b *block) noteKeys(argument, kind, owner string) {
 				}
 				name = key.AsString()
 			}
-			b.d.Notes.Read(eval.NotedRead{At: diag.RangeOf(item.KeyExpr.Range()), Kind: kind, Name: name, Owner: owner})
+			at := diag.RangeOf(item.KeyExpr.Range())
+			b.d.NoteReference(eval.Reference{At: at, Kind: kind, Name: name, Owner: owner})
 		}
 	}
 }
