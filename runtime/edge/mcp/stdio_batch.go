@@ -109,7 +109,7 @@ func (b *lineBatch) answer(m *Message, inflight *InflightRequests, client Legacy
 		b.replyNow(err.AppendReply(nil, m.ID))
 		return
 	}
-	request, err := inflight.Begin(b.conn.ctx, m.ID)
+	request, err := inflight.Begin(b.conn.ctx, m.ID, nil)
 	if err != nil {
 		s.calls.Release(1)
 		b.replyNow(err.AppendReply(nil, m.ID))
@@ -121,12 +121,12 @@ func (b *lineBatch) answer(m *Message, inflight *InflightRequests, client Legacy
 		buf := BorrowBuffer()
 		defer buf.Release()
 		rc := RequestContext{Caller: caller, Client: client, Wire: b.conn, Info: b.conn.info(), Memory: &b.line.memory}
-		buf.B, _ = s.Reply(request.Context, buf.B, m, rc)
+		buf.B, _ = s.Reply(request, buf.B, m, rc)
 		frame := buf.B
 		if request.Cancelled() {
 			frame = nil
 		}
-		request.Done()
+		request.Finish()
 		b.addReply(frame)
 	}
 	if mayBlock(m.Method) {

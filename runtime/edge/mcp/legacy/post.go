@@ -4,7 +4,6 @@ import (
 	"hatchel/runtime/edge/mcp"
 
 	"cmp"
-	"context"
 	"net/http"
 	"sync"
 	"time"
@@ -189,20 +188,15 @@ func (s *Server) replyToPeer(resp *response, m *mcp.Message, from *peer, dst []b
 	defer s.core.Release()
 	// A legacy client may return for the events of a stream, so a closed connection alone cancels
 	// nothing.
-	request, err := from.inflight.Begin(context.WithoutCancel(resp.Request.Context()), m.ID)
+	request, err := from.inflight.Begin(resp.Request.Context(), m.ID, resp)
 	if err != nil {
 		return err.AppendReply(dst, m.ID), nil
 	}
-	defer request.Done()
-	defer context.AfterFunc(resp.Request.Context(), func() {
-		if !resp.isResumable() {
-			request.Cancel(context.Canceled)
-		}
-	})()
+	defer request.Finish()
 	c := from.caller()
 	c.Remote, c.Header = s.options.Remote(resp.Request), resp.Request.Header
 	c.SetIdentity(resp.Identity)
-	dst, err = s.core.Reply(request.Context, dst, m, mcp.RequestContext{
+	dst, err = s.core.Reply(request, dst, m, mcp.RequestContext{
 		Caller: c, Client: &peerRequest{peer: from, caller: c, message: m, resp: resp},
 		Wire: resp, Info: resp.Info, Memory: resp.Memory,
 	})

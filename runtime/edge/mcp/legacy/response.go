@@ -46,9 +46,9 @@ func (resp *response) Add(dst, frame []byte) []byte {
 // End implements mcp.KeptEvents.
 func (resp *response) End() { resp.session.log.endStream(resp.stream) }
 
-// isResumable reports whether the client has an event id to resume from, so that it may disconnect
-// without cancelling the call.
-func (resp *response) isResumable() bool { return resp.session != nil && resp.IsStreaming() }
+// Outlives reports whether the client has an event id to resume from, so that it may disconnect without cancelling
+// the call.
+func (resp *response) Outlives() bool { return resp.session != nil && resp.IsStreaming() }
 
 // disconnectState records since when the client of a request is disconnected.
 type disconnectState struct {
@@ -94,7 +94,7 @@ func (resp *response) askToReturn() { resp.Write(appendRetry(nil, resp.server.re
 // with the id of an event.
 func (resp *response) mayContinueElsewhere() bool {
 	return resp.session != nil && !resp.packet.Batch && resp.server.relay.KeepsCalls() && resp.AcceptsEvents() &&
-		(sendsPrimingEvent(resp.session.revision) || resp.isResumable())
+		(sendsPrimingEvent(resp.session.revision) || resp.Outlives())
 }
 
 // streamName returns the name of the event stream.
