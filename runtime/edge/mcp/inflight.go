@@ -95,11 +95,11 @@ func (r *Inflight) await() *awaitedEnd {
 	if !r.awaited.CompareAndSwap(nil, end) {
 		end.end()
 	}
-	end = r.awaited.Load()
+	first := r.awaited.Load()
 	if r.finished.Load() {
-		end.end()
+		first.end()
 	}
-	return end
+	return first
 }
 
 // Done implements context.Context.
