@@ -47,7 +47,7 @@ func (s *Server) postModern(resp *Response, m *Message, version string) {
 	defer reply.Release()
 	var err *Error
 	reply.B, err = s.Reply(resp.Request.Context(), reply.B, m, RequestContext{
-		Caller: c, Wire: resp, Info: resp.Info, Memory: resp.Memory,
+		Caller: c, Wire: resp, Info: resp.Info, Memory: resp.Memory, Rest: &resp.Rest,
 	})
 	status := http.StatusOK
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"hash"
 	"slices"
 	"sort"
 	"strings"
@@ -28,87 +29,84 @@ type ListOptions struct {
 	PageSize int           // entries of a page; 0 means 1000
 	TTL      time.Duration // how long a modern client may cache the list
 	Private  bool          // the list depends on the caller
+	Server   *Info         // that the results name; nil for none
 }
 
-// List is an immutable, encoded list. The entries of each era are joined by commas in one slice, so
-// that a page is a part of it.
+// List is an immutable, encoded list. The replies with its pages are sent from the memory that it has of each era.
 type List struct {
 	of             Listing
 	names          []string
-	legacy, modern joinedEntries
+	legacy, modern encodedPages
 	pageSize       int
 	picked         []int  // the entries of a part of another list, in order; nil for all
 	cacheHints     []byte // the members ttlMs and cacheScope of a modern result
 	revision       string
+	server         *Info // that the encoded pages name
 }
 
-// joinedEntries are encoded entries joined by commas. Entry n begins at offsets[n]; the last offset
-// is past the end.
-type joinedEntries struct {
+// encodedPages are the pages of a list, one after the other: the entries joined by commas, then the end of a reply
+// with the page.
+type encodedPages struct {
 	bytes   []byte
-	offsets []int
+	entries []span
+	ends    []int // of the pages
 }
+
+// span is a part of bytes.
+type span struct{ from, to int }
 
 // NewList returns a list of the entries, sorted by name. The names must be unique.
 func NewList(of Listing, entries []Entry, o ListOptions) *List {
 	entries = slices.Clone(entries)
 	slices.SortFunc(entries, func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
-	l := &List{of: of, pageSize: cmp.Or(o.PageSize, 1000), cacheHints: appendCacheHints(nil, o.TTL, o.Private)}
+	l := &List{of: of, pageSize: cmp.Or(o.PageSize, 1000), server: o.Server}
+	l.cacheHints = appendCacheHints(nil, o.TTL, o.Private)
 	l.names = make([]string, 0, len(entries))
-	legacy, modern := 0, 0
-	for _, e := range entries {
-		legacy, modern = legacy+len(e.Legacy)+1, modern+len(e.Modern)+1
-	}
-	l.legacy.grow(len(entries), legacy)
-	l.modern.grow(len(entries), modern)
+	legacy, modern := make([][]byte, 0, len(entries)), make([][]byte, 0, len(entries))
 	for _, e := range entries {
 		l.names = append(l.names, e.Name)
-		l.legacy.add(e.Legacy)
-		l.modern.add(e.Modern)
+		legacy, modern = append(legacy, e.Legacy), append(modern, e.Modern)
 	}
-	l.legacy.close()
-	l.modern.close()
 	sum := sha256.New()
-	sum.Write(l.legacy.bytes)
-	sum.Write(l.modern.bytes)
+	l.legacy = l.encodePages(legacy, Revision20251125, sum)
+	l.modern = l.encodePages(modern, Revision20260728, sum)
 	l.revision = hex.EncodeToString(sum.Sum(nil)[:16])
 	return l
 }
 
-// grow makes room for a number of entries with these bytes and their commas.
-func (j *joinedEntries) grow(n, bytes int) {
-	j.bytes, j.offsets = make([]byte, 0, bytes), make([]int, 0, n+1)
-}
-
-func (j *joinedEntries) add(entry []byte) {
-	if len(j.bytes) > 0 {
-		j.bytes = append(j.bytes, ',')
-	}
-	start := len(j.bytes)
-	j.offsets = append(j.offsets, start)
-	j.bytes = append(j.bytes, bytes.TrimSpace(entry)...)
-	removeLineBreaks(j.bytes[start:])
-}
-
-func (j *joinedEntries) close() { j.offsets = append(j.offsets, len(j.bytes)+1) }
-
-// slice returns the entries from one index up to another.
-func (j *joinedEntries) slice(from, to int) []byte {
-	if from >= to {
-		return nil
-	}
-	return j.bytes[j.offsets[from] : j.offsets[to]-1]
-}
-
-func (j *joinedEntries) appendPicked(dst []byte, picked []int) []byte {
-	for i, n := range picked {
-		if i > 0 {
-			dst = append(dst, ',')
+// encodePages encodes the pages of the era of a revision, and adds the entries to a sum.
+func (l *List) encodePages(entries [][]byte, r Revision, sum hash.Hash) (p encodedPages) {
+	size, ends := 0, [][]byte(nil)
+	for i, entry := range entries {
+		size += len(entry) + len(",")
+		if to := i + 1; to%l.pageSize == 0 || to == len(entries) {
+			ends = append(ends, append(l.server.endResult(l.appendEnd(nil, to, r), r), '}'))
+			size += len(ends[len(ends)-1])
 		}
-		dst = append(dst, j.slice(n, n+1)...)
 	}
-	return dst
+	p.bytes, p.entries = make([]byte, 0, size), make([]span, 0, len(entries))
+	for i, entry := range entries {
+		if i > 0 {
+			sum.Write([]byte{','})
+		}
+		if i%l.pageSize > 0 {
+			p.bytes = append(p.bytes, ',')
+		}
+		start := len(p.bytes)
+		p.bytes = append(p.bytes, bytes.TrimSpace(entry)...)
+		removeLineBreaks(p.bytes[start:])
+		sum.Write(p.bytes[start:])
+		p.entries = append(p.entries, span{start, len(p.bytes)})
+		if to := i + 1; to%l.pageSize == 0 || to == len(entries) {
+			p.bytes = append(p.bytes, ends[len(p.ends)]...)
+			p.ends = append(p.ends, len(p.bytes))
+		}
+	}
+	return p
 }
+
+// entry returns an entry.
+func (p *encodedPages) entry(i int) []byte { return p.bytes[p.entries[i].from:p.entries[i].to] }
 
 // Only returns the list of the entries that keep accepts by their index. It shares the memory of l.
 func (l *List) Only(keep func(i int) bool) *List {
@@ -149,7 +147,7 @@ func (l *List) AppendResult(dst []byte, r Revision) []byte { return (*Info)(nil)
 // AppendList appends the result in revision r with all entries, as a server with this Info returns
 // it.
 func (i *Info) AppendList(dst []byte, l *List, r Revision) []byte {
-	return i.endResult(l.appendEntries(dst, 0, len(l.names), r), r)
+	return i.endResult(l.appendPage(dst, 0, len(l.names), r), r)
 }
 
 // list appends a page of one of the lists.
@@ -164,33 +162,59 @@ func (s *Server) list(ctx context.Context, dst []byte, m *Message, rc RequestCon
 		return dst, InvalidParams("cursor was not issued by this server")
 	}
 	l, r := s.handler.List(ctx, rc.Caller, of), rc.Caller.Revision
-	return rc.Info.endResult(l.appendPage(dst, after, r), r), nil
+	from := sort.Search(len(l.names), func(i int) bool { return l.names[i] > after })
+	if rest := l.restOfReply(from, r, rc); rest != nil {
+		*rc.Rest = rest
+		return l.appendBegin(dst, r), nil
+	}
+	return rc.Info.endResult(l.appendPage(dst, from, min(from+l.pageSize, len(l.names)), r), r), nil
+}
+
+// restOfReply returns what follows appendBegin in a reply with the page that begins at an entry, if it is encoded and
+// the request takes it.
+func (l *List) restOfReply(from int, r Revision, rc RequestContext) []byte {
+	if rc.Rest == nil || l.picked != nil || l.server != rc.Info || from%l.pageSize > 0 || from >= len(l.names) {
+		return nil
+	}
+	pages := l.pagesOf(r)
+	return pages.bytes[pages.entries[from].from:pages.ends[from/l.pageSize]]
+}
+
+func (l *List) pagesOf(r Revision) *encodedPages {
+	if r.Modern() {
+		return &l.modern
+	}
+	return &l.legacy
 }
 
 var listMembers = [...]string{
 	Tools: `"tools":[`, Prompts: `"prompts":[`, Resources: `"resources":[`, Templates: `"resourceTemplates":[`,
 }
 
-// appendPage appends a result up to its metadata, with the page after the entry named after.
-func (l *List) appendPage(dst []byte, after string, r Revision) []byte {
-	from := sort.Search(len(l.names), func(i int) bool { return l.names[i] > after })
-	return l.appendEntries(dst, from, min(from+l.pageSize, len(l.names)), r)
+// appendBegin appends a result up to its entries: the member `"tools":[`, or that of another list.
+func (l *List) appendBegin(dst []byte, r Revision) []byte {
+	return append(beginResult(dst, r), listMembers[l.of]...)
 }
 
-// appendEntries appends a result up to its metadata: the member `"tools":[…]` (or another list) with
-// the entries from one index up to another, and unless these are the last, the cursor of the next
-// page.
-func (l *List) appendEntries(dst []byte, from, to int, r Revision) []byte {
-	entries := &l.legacy
-	if r.Modern() {
-		entries = &l.modern
+// appendPage appends a result up to its metadata, with the entries from one index up to another.
+func (l *List) appendPage(dst []byte, from, to int, r Revision) []byte {
+	pages, size := l.pagesOf(r), 0
+	for i := from; i < to; i++ {
+		size += len(pages.entry(l.entryIndex(i))) + len(",")
 	}
-	dst = append(beginResult(dst, r), listMembers[l.of]...)
-	if l.picked == nil {
-		dst = append(dst, entries.slice(from, to)...)
-	} else {
-		dst = entries.appendPicked(dst, l.picked[from:to])
+	dst = slices.Grow(l.appendBegin(dst, r), size)
+	for i := from; i < to; i++ {
+		if i > from {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, pages.entry(l.entryIndex(i))...)
 	}
+	return l.appendEnd(dst, to, r)
+}
+
+// appendEnd appends the rest of a result from its last entry up to its metadata. If there are entries after it, which
+// begin at index to, that is the cursor of the next page.
+func (l *List) appendEnd(dst []byte, to int, r Revision) []byte {
 	dst = append(dst, ']')
 	if to < len(l.names) {
 		dst = append(appendCursor(append(dst, `,"nextCursor":"`...), l.names[to-1]), '"')

@@ -1,8 +1,10 @@
 package mcp
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"sort"
 	"testing"
 )
 
@@ -13,6 +15,12 @@ func entries(names ...string) (all []Entry) {
 	return all
 }
 
+// pageAfter returns the result with the page after a name, up to its metadata.
+func pageAfter(l *List, after string, r Revision) []byte {
+	from := sort.Search(len(l.names), func(i int) bool { return l.names[i] > after })
+	return l.appendPage(nil, from, min(from+l.pageSize, len(l.names)), r)
+}
+
 // page decodes one page after the entry named after.
 func page(t *testing.T, l *List, after string, r Revision) (names []string, next string) {
 	t.Helper()
@@ -20,7 +28,7 @@ func page(t *testing.T, l *List, after string, r Revision) (names []string, next
 		Tools      []struct{ Name string }
 		NextCursor string
 	}
-	raw := append(l.appendPage(nil, after, r), '}')
+	raw := append(pageAfter(l, after, r), '}')
 	if err := json.Unmarshal(raw, &p); err != nil {
 		t.Fatalf("%v: %s", err, raw)
 	}
@@ -101,7 +109,7 @@ func TestPartOfAListIsEncodedLikeAListOfItsOwn(t *testing.T) {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 		for _, after := range []string{"", "a", "b", "d", "e", "z"} {
-			if got, want := string(part.appendPage(nil, after, r)), string(own.appendPage(nil, after, r)); got != want {
+			if got, want := string(pageAfter(part, after, r)), string(pageAfter(own, after, r)); got != want {
 				t.Errorf("after %q: got %s, want %s", after, got, want)
 			}
 		}
@@ -127,7 +135,51 @@ func TestRevisionOfAPartIdentifiesItsEntries(t *testing.T) {
 
 func TestEmptyPartIsAnEmptyList(t *testing.T) {
 	none := NewList(Tools, entries("a"), ListOptions{}).Only(func(int) bool { return false })
-	if got := string(none.appendPage(nil, "", Revision20251125)); none.Len() != 0 || got != `{"tools":[]` {
+	if got := string(pageAfter(none, "", Revision20251125)); none.Len() != 0 || got != `{"tools":[]` {
 		t.Errorf("got %s", got)
+	}
+}
+
+// listHandler has one list.
+type listHandler struct {
+	Handler
+	list *List
+}
+
+func (h listHandler) List(context.Context, *Caller, Listing) *List { return h.list }
+
+func TestReplyFromTheMemoryOfAListIsThatOfACopy(t *testing.T) {
+	info := NewInfo(ServerInfo{Name: "s", Version: "1"})
+	all := entries("a", "b", "c", "d", "e", "f")
+	for _, size := range []int{1, 2, 3, 6, 1000} {
+		list := NewList(Tools, all, ListOptions{PageSize: size, Server: info})
+		s := New(listHandler{list: list}, Options{})
+		for _, r := range []Revision{Revision20251125, Revision20260728} {
+			for n, after := range []string{"", "a", "b", "c", "d", "e", "f"} {
+				params := "{}"
+				if after != "" {
+					params = `{"cursor":"` + string(appendCursor(nil, after)) + `"}`
+				}
+				p, err := Parse([]byte(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":`+params+`}`), 64)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var rest []byte
+				rc := RequestContext{Caller: &Caller{Revision: r}, Info: info}
+				copied, _ := s.Reply(t.Context(), nil, &p.Messages[0], rc)
+				rc.Rest = &rest
+				sent, _ := s.Reply(t.Context(), nil, &p.Messages[0], rc)
+				if got := string(sent) + string(rest); got != string(copied) || !json.Valid(copied) {
+					t.Errorf("size %d, after %q: got\n%s, want\n%s", size, after, got, copied)
+				}
+				if begins := n%size == 0 && n < len(all); begins != (rest != nil) {
+					t.Errorf("size %d, after %q: the rest is %s", size, after, rest)
+				}
+				rc.Info, rest = NewInfo(ServerInfo{Name: "reloaded", Version: "2"}), nil
+				if s.Reply(t.Context(), nil, &p.Messages[0], rc); rest != nil {
+					t.Error("the reply names another server")
+				}
+			}
+		}
 	}
 }

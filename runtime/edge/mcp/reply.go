@@ -16,6 +16,7 @@ type RequestContext struct {
 	Wire   Wire
 	Info   *Info        // as of the start of the request
 	Memory *Reservation // of the request; nil without a limit
+	Rest   *[]byte      // set to what follows the reply of Reply and must not be changed; nil to have all in the reply
 }
 
 // Reply appends the reply to a request of either era. It serves every method except initialize and
@@ -31,11 +32,17 @@ func (s *Server) Reply(ctx context.Context, dst []byte, m *Message, rc RequestCo
 		if p := recover(); p != nil {
 			failed = s.internalError(ctx, m, panicError(p))
 			out = failed.AppendReply(dst[:start], m.ID)
+			if rc.Rest != nil {
+				*rc.Rest = nil
+			}
 		}
 	}()
 	dst, err := s.appendResult(ctx, m.BeginReply(dst), m, rc)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err.AppendReply(dst[:start], m.ID), err
+	case rc.Rest != nil && *rc.Rest != nil:
+		return dst, nil
 	}
 	return append(dst, '}'), nil
 }

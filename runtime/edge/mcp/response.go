@@ -19,6 +19,7 @@ type Response struct {
 	accepts     acceptedTypes
 	requestSize int // in bytes
 	Memory      *Reservation
+	Rest        []byte     // follows the frame of Finish; not changed
 	kept        KeptEvents // for a client that may return for missed events, or nil
 
 	mu        sync.Mutex
@@ -147,7 +148,7 @@ func (resp *Response) SetErrorHeader(err *Error) {
 	}
 }
 
-// Finish sends the reply. A nil frame ends the response without one.
+// Finish sends the reply: the frame, and Rest. A nil frame ends the response without one.
 func (resp *Response) Finish(frame []byte, status int) {
 	resp.mu.Lock()
 	defer resp.mu.Unlock()
@@ -159,7 +160,7 @@ func (resp *Response) Finish(frame []byte, status int) {
 	case resp.streaming || resp.accepts.events && (frame == nil || !resp.accepts.json):
 		resp.startStreamLocked()
 		if frame != nil {
-			resp.sendEventLocked(frame)
+			resp.sendEventLocked(append(frame, resp.Rest...))
 		}
 		if resp.kept != nil {
 			resp.kept.End()
@@ -183,18 +184,20 @@ func (resp *Response) writeJSON(frame []byte, status int) {
 	h := resp.Writer.Header()
 	resp.server.SetConnection(h) // the server may have begun to stop during the request
 	h["Content-Type"] = jsonType
-	h["Content-Length"] = []string{strconv.Itoa(len(frame))}
+	size := len(frame) + len(resp.Rest)
+	h["Content-Length"] = []string{strconv.Itoa(size)}
 	if status != http.StatusOK {
 		resp.Writer.WriteHeader(status)
 	}
-	if len(frame) < maxBufferedReply {
-		resp.Writer.Write(frame)
-		return
+	if size >= maxBufferedReply {
+		rc := http.NewResponseController(resp.Writer)
+		rc.SetWriteDeadline(time.Now().Add(sendTimeout))
+		defer rc.SetWriteDeadline(time.Time{})
 	}
-	rc := http.NewResponseController(resp.Writer)
-	rc.SetWriteDeadline(time.Now().Add(sendTimeout))
 	resp.Writer.Write(frame)
-	rc.SetWriteDeadline(time.Time{})
+	if resp.Rest != nil {
+		resp.Writer.Write(resp.Rest)
+	}
 }
 
 // StartStream turns the response into an event stream.

@@ -149,7 +149,7 @@ func (v *View) ListFor(ctx context.Context, caller *mcp.Caller, of mcp.Listing) 
 // encodeList encodes a list, and reports whether it differs from before.
 func (v *View) encodeList(of mcp.Listing) bool {
 	perCaller := v.filters[of] != nil && v.filters[of].PerCaller()
-	options := mcp.ListOptions{PageSize: v.served.Config.Server.PageSize, Private: perCaller}
+	options := mcp.ListOptions{PageSize: v.served.Config.Server.PageSize, Private: perCaller, Server: v.Info}
 	next := mcp.NewList(of, v.entries(of), options)
 	last := v.lists[of].Swap(next)
 	return last == nil || last.Revision() != next.Revision()

@@ -124,7 +124,7 @@ func (s *Server) servePeer(resp *response, p *mcp.Packet, from *peer) {
 		}
 		reply := mcp.BorrowBuffer()
 		defer reply.Release()
-		frame, err := s.replyToPeer(resp, m, from, reply.B)
+		frame, err := s.replyToPeer(resp, m, from, reply.B, &resp.Rest)
 		if frame != nil {
 			reply.B = frame
 		}
@@ -162,7 +162,7 @@ func (s *Server) replyBatch(resp *response, p *mcp.Packet, from *peer) []byte {
 		case m.Invalid != "":
 			replies[i] = mcp.InvalidRequest(m.Invalid).AppendReply(nil, m.ID)
 		case m.IsRequest():
-			wg.Go(func() { replies[i], _ = s.replyToPeer(resp, m, from, nil) })
+			wg.Go(func() { replies[i], _ = s.replyToPeer(resp, m, from, nil, nil) })
 		}
 	}
 	wg.Wait()
@@ -180,8 +180,10 @@ func (resp *response) sessionStatus(err *mcp.Error) int {
 }
 
 // replyToPeer appends the reply to one request of a peer and returns the error in it, if any. The
-// reply is nil if the client has cancelled the request, or the call is suspended.
-func (s *Server) replyToPeer(resp *response, m *mcp.Message, from *peer, dst []byte) ([]byte, *mcp.Error) {
+// reply is nil if the client has cancelled the request, or the call is suspended. Rest is as in mcp.RequestContext.
+func (s *Server) replyToPeer(
+	resp *response, m *mcp.Message, from *peer, dst []byte, rest *[]byte,
+) ([]byte, *mcp.Error) {
 	if err := s.core.Admit(); err != nil {
 		return err.AppendReply(dst, m.ID), err
 	}
@@ -198,7 +200,7 @@ func (s *Server) replyToPeer(resp *response, m *mcp.Message, from *peer, dst []b
 	c.SetIdentity(resp.Identity)
 	dst, err = s.core.Reply(request, dst, m, mcp.RequestContext{
 		Caller: c, Client: &peerRequest{peer: from, caller: c, message: m, resp: resp},
-		Wire: resp, Info: resp.Info, Memory: resp.Memory,
+		Wire: resp, Info: resp.Info, Memory: resp.Memory, Rest: rest,
 	})
 	if request.Cancelled() || err == errSuspendedCall {
 		return nil, nil

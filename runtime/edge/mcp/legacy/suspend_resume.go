@@ -120,7 +120,7 @@ func (resp *response) serveSuspended(seen uint64) {
 	}
 	http.NewResponseController(resp.Writer).Flush()
 	resp.StartKeepAlive()
-	frame, _ := resp.server.replyToPeer(resp, &resp.packet.Messages[0], &resp.session.peer, nil)
+	frame, _ := resp.server.replyToPeer(resp, &resp.packet.Messages[0], &resp.session.peer, nil, nil)
 	for _, q := range resp.asked { // the call may have ended without them
 		resp.session.questions.remove(q.id)
 	}
