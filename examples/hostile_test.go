@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"hatchel/internal/sampletest"
 )
 
 // hostile are texts that some language, tool, or parser on the way would take for more than a text. CANARY stands for a file that must never come
@@ -41,26 +43,41 @@ type slot struct {
 	arrived    func(t *testing.T, text string, r *reply) // where the call was served
 }
 
-// attack sends every hostile text through every slot, and judges what the machine looks like afterwards.
+// textsOfASlot is how many hostile texts a slot is sent on average when not all of them are. A text is sent through
+// some of the slots of each test.
+const textsOfASlot = 80
+
+// attack sends hostile texts through every slot, and judges what the machine looks like afterwards.
 func (f *folder) attack(t *testing.T, s *server, slots []slot) {
 	before := f.surroundings()
 	canary := filepath.Join(filepath.Dir(f.path), "canary")
-	for _, slot := range slots {
-		served := 0
+	type attempt struct {
+		*slot
+
+		text string
+	}
+	var attempts []attempt
+	for i := range slots {
 		for _, text := range hostile {
-			text := strings.ReplaceAll(text, "CANARY", canary)
-			r := s.call(slot.tool, slot.arguments(text))
-			switch {
-			case r.refused != "":
-				t.Errorf("%s: %.200q got a protocol error: %s", slot.name, text, r.refused)
-			case !r.Failed:
-				served++
-				slot.arrived(t, text, r)
-			case strings.TrimSpace(r.text()) == "" || !utf8.ValidString(r.text()) || leaks(r.text()):
-				t.Errorf("%s: %.200q is refused with %q", slot.name, text, r.text())
-			}
+			attempts = append(attempts, attempt{&slots[i], strings.ReplaceAll(text, "CANARY", canary)})
 		}
-		t.Logf("%s: %d of %d texts were served", slot.name, served, len(hostile))
+	}
+	attempts = sampletest.Of(t, textsOfASlot*len(slots), attempts)
+	served := 0
+	for _, a := range attempts {
+		r := s.call(a.tool, a.arguments(a.text))
+		switch {
+		case r.refused != "":
+			t.Errorf("%s: %.200q got a protocol error: %s", a.name, a.text, r.refused)
+		case !r.Failed:
+			served++
+			a.arrived(t, a.text, r)
+		case strings.TrimSpace(r.text()) == "" || !utf8.ValidString(r.text()) || leaks(r.text()):
+			t.Errorf("%s: %.200q is refused with %q", a.name, a.text, r.text())
+		}
+	}
+	t.Logf("%d of %d texts were served", served, len(attempts))
+	for _, slot := range slots {
 		for _, text := range malformed {
 			raw, err := json.Marshal(slot.arguments("THE TEXT"))
 			if err != nil {

@@ -65,7 +65,8 @@ var mistakes = map[string][]string{
 	"words":  {"input.x#, ", "\"--password=abc#\", ", "\"a${input.x#}\", ", "\"sh\", \"-c\", \"${input.q}\", "},
 	"json": {"input.x#, ", "foo#(), ", "upper(), ", "upper(1), ", "foo#.x, ", "{ k = 1, k = 2 }, ", "input.q.a#, ", "input.q[0], ",
 		"input.q + 1, ", "{ password = \"hunter#\" }, ", "\"ghp_abcdefghijklmnopqrst1234#\", ", "\"${caller.subject}\", "},
-	"text": {"${input.x#} ", "{{input.q}} ", "${foo#(1)} ", "%{if input.q}a%{endif} ", "%{endif}", "${}"},
+	"text": {"${input.x#} ", "{{input.q}} ", "${foo#(1)} ", "%{if input.q}a%{endif} ", "%{endif}", "${}",
+		"ghp_abcdefghijklmnopqrst1234# ", "ghp_abcdefghijklmnopqrst1234#\n"},
 	"rule": {")", "(", "; ", "@ ", "&& input.x# == 1 ", "&& foo# == 1 ", "&& foo#(1) ", "&& (input.q + 1) == 2 ", "&& input.q.a# == 2 ",
 		"&& upper() == 2 "},
 	"list": {"x#, ", "input.x#, ", "foo#(), "},
@@ -109,18 +110,18 @@ func requireLinear(t *testing.T, repeated map[string][]string) {
 				}
 				return cpuTime(t) - before
 			}
-			const enough = 400 * time.Millisecond
-			large := cost(8000)
+			const enough = 200 * time.Millisecond
+			large := cost(4000)
 			if large <= enough {
 				continue
 			}
-			small := cost(1000)
+			small := cost(500)
 			// Other tests and processes may have run meanwhile; quadratic time is 64 times as long in each attempt.
 			for attempt := 0; attempt < 5 && large > 25*small; attempt++ {
-				small, large = max(small, cost(1000)), min(large, cost(8000))
+				small, large = max(small, cost(500)), min(large, cost(4000))
 			}
 			if large > 25*small && large > enough {
-				t.Errorf("%s: 1,000 × %q take %v, 8,000 take %v", language, kind, small, large)
+				t.Errorf("%s: 500 × %q take %v, 4,000 take %v", language, kind, small, large)
 			}
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"hatchel/runtime/edge/mcp"
 )
 
-// postLarge posts a modern call of the tool t with a list of numbers, which takes about 27 MiB when it is decoded.
+// postLarge posts a modern call of the tool t with a list of maps, which takes more than 40 MiB when it is decoded.
 func postLarge(t testing.TB, h http.Handler, capabilities, method, params string) *httptest.ResponseRecorder {
 	t.Helper()
 	body := `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":{` + params +
@@ -64,10 +64,10 @@ func TestATaskTakesTheMemoryOfItsArguments(t *testing.T) {
 				ask = "step \"ok\" {\n  ask \"yes\" {\n    elicit {\n      message = \"Go on?\"\n" +
 					"      fields  = object({ yes = bool })\n    }\n  }\n}\n"
 			}
-			h := newHost(t, tool("t", "input \"x\" { type = list(number) }\n"+task1h+ask+
+			h := newHost(t, tool("t", "input \"x\" { type = list(map(number)) }\n"+task1h+ask+
 				"step \"works\" {\n  fake { do = \"works\" }\n}\ntext = \"done\""), w.use)
 			server := mcp.New(h, mcp.Options{}).For("")
-			arguments := `"name":"t","arguments":{"x":[` + strings.Repeat("1,", 3400<<9) + `1]}`
+			arguments := `"name":"t","arguments":{"x":[` + strings.Repeat(`{"":1},`, 1<<17) + `{}]}`
 			id := regexp.MustCompile(`"taskId":"([0-9a-f]+)"`)
 			begin := func() (task string) {
 				w := postLarge(t, server, following, "tools/call", arguments)

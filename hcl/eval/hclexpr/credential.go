@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sort"
 	"strings"
 	"unicode/utf8"
 
@@ -535,6 +536,7 @@ func (c *Compiler) CheckScript(e hclsyntax.Expression, commands [][]string) {
 	if c.parts == nil {
 		return
 	}
+	placeOf := c.placesIn(e)
 	for _, list := range commands {
 		i, m, found := credential.FindWord(list)
 		if !found {
@@ -544,27 +546,30 @@ func (c *Compiler) CheckScript(e hclsyntax.Expression, commands [][]string) {
 			continue
 		}
 		text := list[i][m.Start:m.End]
-		c.refuseCredential(c.placeOf(e, text), fmt.Sprintf("The command holds %s, a credential.", m.Noun), m.Name, text)
+		c.refuseCredential(placeOf(text), fmt.Sprintf("The command holds %s, a credential.", m.Noun), m.Name, text)
 	}
 }
 
-// placeOf returns where a text is written in a template, or the whole template.
-func (c *Compiler) placeOf(e hclsyntax.Expression, text string) hclv2.Range {
-	t, ok := e.(*hclsyntax.TemplateExpr)
-	if !ok {
+// placesIn returns a function that returns where a text is written in a template, or the whole template. Each literal is
+// aligned with its source once.
+func (c *Compiler) placesIn(e hclsyntax.Expression) func(text string) hclv2.Range {
+	var literals []*template.Text
+	if t, ok := e.(*hclsyntax.TemplateExpr); ok {
+		for _, part := range t.Parts {
+			if l, ok := part.(*hclsyntax.LiteralValueExpr); ok {
+				decoded, _ := LiteralValue(l.Val).(string)
+				literals = append(literals, c.literalText(decoded, l.SrcRange))
+			}
+		}
+	}
+	return func(text string) hclv2.Range {
+		for _, l := range literals {
+			if i := strings.Index(l.Value, text); i >= 0 {
+				return l.Place(i, i+len(text))
+			}
+		}
 		return e.Range()
 	}
-	for _, part := range t.Parts {
-		l, ok := part.(*hclsyntax.LiteralValueExpr)
-		if !ok {
-			continue
-		}
-		decoded, _ := LiteralValue(l.Val).(string)
-		if i := strings.Index(decoded, text); i >= 0 {
-			return c.literalText(decoded, l.SrcRange).Place(i, i+len(text))
-		}
-	}
-	return e.Range()
 }
 
 // LiteralCredentials returns a diagnostic for each literal of a block, and of the blocks in it, that shows a credential
@@ -594,14 +599,14 @@ func LiteralCredentials(src []byte, block *hclsyntax.Block, owner string) (diags
 func (c *Compiler) checkLiterals(t *hclsyntax.TemplateExpr, explains bool) {
 	var text strings.Builder
 	type piece struct {
-		from int
-		part *hclsyntax.LiteralValueExpr
+		from    int
+		literal *template.Text
 	}
 	var pieces []piece
 	for _, part := range t.Parts {
 		if l, ok := part.(*hclsyntax.LiteralValueExpr); ok {
 			decoded, _ := LiteralValue(l.Val).(string)
-			pieces = append(pieces, piece{text.Len(), l})
+			pieces = append(pieces, piece{text.Len(), c.literalText(decoded, l.SrcRange)})
 			text.WriteString(decoded)
 		} else {
 			text.WriteString(credential.Unknown)
@@ -613,10 +618,10 @@ func (c *Compiler) checkLiterals(t *hclsyntax.TemplateExpr, explains bool) {
 			continue
 		}
 		at := t.Range()
-		for _, p := range pieces {
-			decoded, _ := LiteralValue(p.part.Val).(string)
-			if m.Start >= p.from && m.End <= p.from+len(decoded) {
-				at = c.literalText(decoded, p.part.SrcRange).Place(m.Start-p.from, m.End-p.from)
+		after := sort.Search(len(pieces), func(i int) bool { return pieces[i].from > m.Start })
+		if after > 0 {
+			if p := pieces[after-1]; m.End <= p.from+len(p.literal.Value) {
+				at = p.literal.Place(m.Start-p.from, m.End-p.from)
 			}
 		}
 		c.refuseCredential(at, "This is "+m.Noun+".", secretName(m), found)

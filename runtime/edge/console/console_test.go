@@ -470,7 +470,7 @@ func TestTenWrongKeysOfAnAddressDoNotLockOutARightOne(t *testing.T) {
 
 func TestGuessingOfKeysIsBounded(t *testing.T) {
 	for _, c := range []struct{ addresses, keys, want int }{
-		{1, 1000, 55}, {10, 100, 100}, {100, 10, 550}, {100, 30, 550},
+		{1, 200, 55}, {10, 40, 100}, {100, 12, 550},
 	} {
 		s := newSite(t, keysOf("vera:ops")+people+oneTool)
 		tried := 0

@@ -18,6 +18,7 @@ import (
 	"hatchel/adapters/all"
 	"hatchel/hcl"
 	"hatchel/hcl/schema"
+	"hatchel/internal/sampletest"
 	"hatchel/runtime/edge/console"
 )
 
@@ -97,21 +98,26 @@ func formTool(input string) string {
 }
 
 func TestAFormPostsTheArgumentsThatItShows(t *testing.T) {
+	type form struct{ shape, input, right, wrong string }
+	var forms []form
 	for _, c := range typesOfForms {
 		for _, shape := range []string{"%s", "optional(%s)", "nullable(%s)", "optional(nullable(%s))"} {
-			kind, rest, _ := strings.Cut(strings.TrimPrefix(c.input, "type = "), "\n")
-			s := newSite(t, "console { try = \"call\" }\n"+formTool("type = "+fmt.Sprintf(shape, kind)+"\n"+rest))
-			v := s.withTicket()
-			for _, value := range []string{c.right, c.wrong, "null", ""} {
-				arguments := `{"x": ` + value + `}`
-				switch {
-				case value == "" && strings.HasPrefix(shape, "optional"):
-					arguments = `{}`
-				case value == "", value == "null" && !strings.Contains(shape, "nullable"):
-					continue
-				}
-				v.checkForm(c.input+" in "+shape, arguments, value == "" || value != c.wrong)
+			forms = append(forms, form{shape, c.input, c.right, c.wrong})
+		}
+	}
+	for _, c := range sampletest.Of(t, 40, forms) {
+		kind, rest, _ := strings.Cut(strings.TrimPrefix(c.input, "type = "), "\n")
+		s := newSite(t, "console { try = \"call\" }\n"+formTool("type = "+fmt.Sprintf(c.shape, kind)+"\n"+rest))
+		v := s.withTicket()
+		for _, value := range []string{c.right, c.wrong, "null", ""} {
+			arguments := `{"x": ` + value + `}`
+			switch {
+			case value == "" && strings.HasPrefix(c.shape, "optional"):
+				arguments = `{}`
+			case value == "", value == "null" && !strings.Contains(c.shape, "nullable"):
+				continue
 			}
+			v.checkForm(c.input+" in "+c.shape, arguments, value == "" || value != c.wrong)
 		}
 	}
 }
