@@ -6,10 +6,10 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"hatchel/hcl"
+	"hatchel/internal/printable"
 )
 
 // MinSecretLength is the minimum length in bytes of a secret that is hidden. A shorter one would also match
@@ -77,7 +77,7 @@ var terminalSequence = regexp.MustCompile(
 func Sanitize(text string, secrets []string) string {
 	text = terminalSequence.ReplaceAllString(strings.ToValidUTF8(Scrub(text, secrets), "\uFFFD"), "")
 	text = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Co, r) {
+		if printable.IsHidden(r) {
 			return ' '
 		}
 		return r

@@ -16,6 +16,7 @@ import (
 	"hatchel/adapters"
 	"hatchel/adapters/shell/sandbox"
 	"hatchel/hcl"
+	"hatchel/internal/printable"
 )
 
 // action runs the command of one block. It is immutable and safe for concurrent use.
@@ -333,34 +334,14 @@ const maxShownInput = 4 << 10
 
 const unquotedChars = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./_-"
 
-// quote writes an argument in shell syntax. Characters that control a terminal become escapes, which bash and zsh read.
+// quote writes an argument in shell syntax. What people do not see becomes escapes, which bash and zsh read.
 func quote(arg string) string {
 	if arg != "" && strings.Trim(arg, unquotedChars) == "" {
 		return arg
 	}
-	if !strings.ContainsFunc(arg, isTerminalControl) {
-		return "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
+	escaped := strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(arg)
+	if shown := printable.Replace(escaped, "\n\t", printable.Escape); shown != escaped {
+		return "$'" + shown + "'"
 	}
-	var out strings.Builder
-	out.WriteString("$'")
-	for _, r := range arg {
-		switch {
-		case r == '\'' || r == '\\':
-			out.WriteByte('\\')
-			out.WriteRune(r)
-		case r < 0x80 && isTerminalControl(r):
-			fmt.Fprintf(&out, `\x%02x`, r)
-		case isTerminalControl(r):
-			fmt.Fprintf(&out, `\u%04x`, r)
-		default:
-			out.WriteRune(r)
-		}
-	}
-	return out.String() + "'"
-}
-
-// isTerminalControl reports whether a terminal does anything else with a character than to show it.
-func isTerminalControl(r rune) bool {
-	return r < 0x20 && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 || r >= 0x202a && r <= 0x202e ||
-		r >= 0x2066 && r <= 0x2069
+	return "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
 }

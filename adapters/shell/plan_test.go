@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"hatchel/adapters/adaptertest"
+	"hatchel/internal/printable"
 )
 
 func TestDryRun(t *testing.T) {
@@ -63,7 +64,7 @@ func TestQuote(t *testing.T) {
 		if err != nil || string(out) != word+"x" {
 			t.Errorf("%.60q is quoted as %.60s, which is %.60q (%v)", word, quote(word), out, err)
 		}
-		if strings.ContainsFunc(quote(word), isTerminalControl) {
+		if printable.Replace(quote(word), "\n\t", printable.Escape) != quote(word) {
 			t.Errorf("%q reaches a terminal", quote(word))
 		}
 	}

@@ -8,11 +8,11 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode"
 
 	"hatchel/cmd/hatchel/console"
 	"hatchel/hcl"
 	"hatchel/hcl/schema"
+	"hatchel/internal/printable"
 	"hatchel/runtime/edge/mcp"
 )
 
@@ -32,12 +32,7 @@ func newPromptTerminal(in io.Reader, out io.Writer) *promptTerminal {
 type terminalWriter struct{ io.Writer }
 
 func (w terminalWriter) Write(p []byte) (int, error) {
-	text := strings.Map(func(r rune) rune {
-		if r == '\n' || unicode.IsGraphic(r) {
-			return r
-		}
-		return ' '
-	}, string(p))
+	text := printable.Replace(string(p), "\n", func(rune) string { return " " })
 	if _, err := io.WriteString(w.Writer, text); err != nil {
 		return 0, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hatchel/cmd/hatchel/console"
+	"hatchel/internal/printable"
 	"hatchel/runtime/edge/server"
 	"hatchel/runtime/stage/approval"
 )
@@ -229,14 +230,14 @@ func (f *approvalsFlags) failure(id string, err error) error {
 	switch {
 	case errors.Is(err, approval.ErrNotFound) && !approval.IsID(id):
 		return failf("%q is not the ID of an approval, which has 16 digits and letters: see hatchel approvals list",
-			console.Printable(id))
+			printable.Line(id))
 	case errors.Is(err, approval.ErrNotFound):
 		return failf("there is no approval %s%s. Decided approvals are kept for 7 days, and expired ones for an hour",
-			console.Printable(id), where)
+			printable.Line(id), where)
 	case errors.As(err, &decided):
-		return failf("nothing was decided about %s: %s", console.Printable(id), console.Printable(decided.Error()))
+		return failf("nothing was decided about %s: %s", printable.Line(id), printable.Line(decided.Error()))
 	}
-	return failf("%s", console.Printable(err.Error()))
+	return failf("%s", printable.Line(err.Error()))
 }
 
 // completeID completes the IDs of pending approvals.
@@ -250,7 +251,7 @@ func (f *approvalsFlags) completeID(cmd *cobra.Command, args []string, _ string)
 		texts, _, err := source.ListApprovals(cmd.Context(), q)
 		for _, text := range texts {
 			if a, err := decodeApproval(text); err == nil {
-				words = append(words, a.ID+"\t"+console.Printable(a.Tool+": "+console.JoinLines(a.Message)))
+				words = append(words, a.ID+"\t"+printable.Line(a.Tool+": "+console.JoinLines(a.Message)))
 			}
 		}
 		return err

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"hatchel/cmd/hatchel/console"
+	"hatchel/internal/printable"
 	"hatchel/runtime/stage/approval"
 )
 
@@ -102,7 +103,7 @@ func statusText(a *approvalRow, now time.Time) string {
 	case d == nil || a.Status == approval.Void:
 		return string(a.Status)
 	case a.Status == approval.Used && a.Call != nil:
-		return "approved by " + d.By + ", " + console.Printable(a.Call.String())
+		return "approved by " + d.By + ", " + printable.Line(a.Call.String())
 	case a.Status == approval.Used:
 		return "approved by " + d.By + ", used"
 	case a.Status == approval.Expired:
@@ -228,8 +229,8 @@ func (a *approvalRow) PrintDecision(out io.Writer, verb string) {
 	case a.Status == approval.Rejected:
 		decided = "rejected"
 	}
-	by := console.Printable(requester(&a.Caller))
-	fmt.Fprintf(out, "%s %s: %s for %s\n", a.ID, decided, console.Printable(a.Tool), by)
+	by := printable.Line(requester(&a.Caller))
+	fmt.Fprintf(out, "%s %s: %s for %s\n", a.ID, decided, printable.Line(a.Tool), by)
 	if a.Decision != nil && a.Decision.Reason != "" {
 		fmt.Fprintf(out, "reason: %s\n", indentLines(a.Decision.Reason, 8))
 	}

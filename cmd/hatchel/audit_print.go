@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"hatchel/cmd/hatchel/console"
+	"hatchel/internal/printable"
 	"hatchel/runtime/durable/audit"
 )
 
@@ -48,7 +48,7 @@ func printAuditRecord(w io.Writer, r *audit.Record) {
 	addIf(r.LostBytes > 0, "%d bytes before this record are not valid", r.LostBytes)
 	parts = append(parts, r.File, strings.Join(r.Removed, " "), r.Message)
 	parts = slices.DeleteFunc(parts, func(s string) bool { return strings.TrimSpace(s) == "" })
-	fmt.Fprintln(w, strings.TrimRight(console.Printable(strings.Join(parts, "  ")), " "))
+	fmt.Fprintln(w, strings.TrimRight(printable.Line(strings.Join(parts, "  ")), " "))
 }
 
 // eventWord names the event of a record in one word.

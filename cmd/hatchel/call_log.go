@@ -7,8 +7,8 @@ import (
 	"log/slog"
 	"strings"
 
-	"hatchel/cmd/hatchel/console"
 	"hatchel/cmd/hatchel/exit"
+	"hatchel/internal/printable"
 )
 
 // callLog is the log of a command that makes one call. The command prints what the call came to, so the line about the
@@ -39,7 +39,7 @@ func partlyFailed(w io.Writer, failures string, asJSON bool) error {
 		return nil
 	}
 	if !asJSON {
-		fmt.Fprintf(w, "partial: %s\n", console.Printable(failures))
+		fmt.Fprintf(w, "partial: %s\n", printable.Line(failures))
 	}
 	return &exit.Error{Code: exit.Partial}
 }
@@ -47,6 +47,6 @@ func partlyFailed(w io.Writer, failures string, asJSON bool) error {
 // printCause prints the cause of a failed call, unless its message has it.
 func (l *loadFlags) printCause(w io.Writer, message string) {
 	if l.cause != "" && !strings.Contains(message, l.cause) {
-		fmt.Fprintf(w, "cause: %s\n", console.Printable(l.cause))
+		fmt.Fprintf(w, "cause: %s\n", printable.Line(l.cause))
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"hatchel/cmd/hatchel/revision"
 	"hatchel/hcl"
 	"hatchel/hcl/surface"
+	"hatchel/internal/printable"
 	"hatchel/runtime/load/access"
 	"hatchel/runtime/load/source"
 )
@@ -158,7 +159,7 @@ func (f *diffFlags) served(cmd *cobra.Command) (review.Side, error) {
 	defer client.Close()
 	text, err := client.Lock(cmd.Context())
 	if err != nil {
-		return review.Side{}, misusef("%s", console.Printable(err.Error()))
+		return review.Side{}, misusef("%s", printable.Line(err.Error()))
 	}
 	return review.ReadLock(f.server, text)
 }

@@ -9,6 +9,7 @@ import (
 
 	"hatchel/cmd/hatchel/console"
 	"hatchel/hcl/eventkind"
+	"hatchel/internal/printable"
 )
 
 // eventLine is what is printed of an event.
@@ -106,7 +107,7 @@ func printEvent(w io.Writer, text []byte) error {
 			add("– %s", console.FirstLine(why))
 		}
 	}
-	_, err := fmt.Fprintln(w, console.Printable(strings.Join(words, " ")))
+	_, err := fmt.Fprintln(w, printable.Line(strings.Join(words, " ")))
 	return err
 }
 

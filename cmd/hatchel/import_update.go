@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hatchel/cmd/hatchel/console"
 	"hatchel/cmd/hatchel/importer"
 	"hatchel/cmd/hatchel/review"
 	"hatchel/hcl"
+	"hatchel/internal/printable"
 	"hatchel/runtime/load/source"
 )
 
@@ -23,7 +23,7 @@ func (f *importFlags) recall(cmd *cobra.Command, earlier importer.Earlier) error
 		return failf("%s", err)
 	}
 	if said != "" {
-		fmt.Fprintf(cmd.ErrOrStderr(), "as in the earlier import: %s\n", console.Printable(said))
+		fmt.Fprintf(cmd.ErrOrStderr(), "as in the earlier import: %s\n", printable.Line(said))
 	}
 	return nil
 }

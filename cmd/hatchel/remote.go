@@ -15,6 +15,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"hatchel/cmd/hatchel/console"
+	"hatchel/internal/printable"
 	"hatchel/runtime/edge/server"
 )
 
@@ -188,7 +189,7 @@ func (s *remoteServer) showMessage(_ context.Context, r *mcp.LoggingMessageReque
 func (s *remoteServer) note(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	fmt.Fprintln(s.notes, console.Printable(console.JoinLines(text)))
+	fmt.Fprintln(s.notes, printable.Line(console.JoinLines(text)))
 }
 
 // explain returns a sentence for an error.
@@ -200,7 +201,7 @@ func (s *remoteServer) explain(ctx context.Context, err error) error {
 		return refused.explain(s.endpoint, s.transport.key)
 	}
 	if answered, ok := errors.AsType[*jsonrpc.Error](err); ok {
-		return errors.New(console.Printable(answered.Message))
+		return errors.New(printable.Line(answered.Message))
 	}
 	return fmt.Errorf("%s does not answer as an MCP server: check the address", s.endpoint)
 }
@@ -274,7 +275,7 @@ func (f *failedRequest) explain(endpoint, key string) error {
 			"toolset", endpoint, f.status)
 	}
 	client := server.NewClient(endpoint, key, "")
-	return errors.New(console.Printable(client.Explain(f.status, messageOf(f.body)).Error()))
+	return errors.New(printable.Line(client.Explain(f.status, messageOf(f.body)).Error()))
 }
 
 // messageOf returns the text of a protocol error, or the body as it is.

@@ -17,6 +17,7 @@ import (
 	"hatchel/cmd/hatchel/exit"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/spelling"
+	"hatchel/internal/printable"
 )
 
 // serverHelp is the part about --server in the help of the commands that have it.
@@ -287,7 +288,7 @@ func printSections(w io.Writer, sections [][]string) error {
 		for _, line := range lines {
 			columns := strings.Split(line, "\t")
 			for i, column := range columns {
-				columns[i] = console.Printable(column)
+				columns[i] = printable.Line(column)
 			}
 			fmt.Fprintln(out, indent+strings.TrimRight(strings.Join(columns, "\t"), "\t"))
 		}

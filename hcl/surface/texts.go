@@ -1,29 +1,15 @@
 package surface
 
 import (
-	"fmt"
 	"slices"
 	"strings"
-	"unicode"
+
+	"hatchel/internal/printable"
 )
 
-// revealHidden returns a text with the characters that are not visible as their code points, as in
-// <U+200B>.
+// revealHidden returns a text in one line, with the characters that are not visible as their code points.
 func revealHidden(text string) string {
-	var b strings.Builder
-	for _, r := range text {
-		switch {
-		case r == '\n' || r == '\t':
-			b.WriteByte(' ')
-		case unicode.IsControl(r), unicode.In(r, unicode.Cf, unicode.Co, unicode.Zl, unicode.Zp),
-			unicode.Is(unicode.Variation_Selector, r), unicode.Is(unicode.Zs, r) && r != ' ',
-			strings.ContainsRune("\ufffd\u115f\u1160\u3164\uffa0\u2800\u034f", r), r >= 0xE0000 && r <= 0xE0FFF:
-			fmt.Fprintf(&b, "<U+%04X>", r)
-		default:
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
+	return strings.NewReplacer("\n", " ", "\t", " ").Replace(printable.Reveal(text, "\n\t"))
 }
 
 // contextWords is how many unchanged words a word diff shows before and after a change.

@@ -10,6 +10,7 @@ import (
 
 	"hatchel/hcl/diag"
 	"hatchel/internal/lazyregexp"
+	"hatchel/internal/printable"
 )
 
 // Hints for syntax errors that come from habits of other languages or from a missing quote. The
@@ -87,7 +88,7 @@ func explainCharacter(d *diag.Diagnostic, after []byte) {
 	case r == ';':
 	case r == '\r':
 		d.Detail = "This is a carriage return without a line feed. Save the file with Unix or Windows line endings."
-	case unicode.IsSpace(r) || !unicode.IsPrint(r):
+	case !printable.Is(r):
 		d.Detail = fmt.Sprintf("The invisible character %U is not a space. Replace it with a space, or remove it.", r)
 	default:
 		d.Detail = fmt.Sprintf("The character %q is not allowed here.", r)

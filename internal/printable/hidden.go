@@ -106,7 +106,7 @@ func hiddenKind(r rune) string {
 		return hiddenSelector
 	case unicode.Is(unicode.Co, r):
 		return hiddenPrivate
-	case unicode.Is(unicode.Cc, r) && r != '\n' && r != '\t' && r != '\r':
+	case unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp) && r != '\n' && r != '\t' && r != '\r':
 		return hiddenControl
 	case unicode.Is(unicode.Cf, r) && !unicode.Is(unicode.Prepended_Concatenation_Mark, r), unicode.Is(blank, r):
 		return hiddenZeroWidth

@@ -9,12 +9,12 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode"
 
 	"hatchel/adapters"
 	"hatchel/hcl/diag"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
+	"hatchel/internal/printable"
 	"hatchel/runtime/stage/failure"
 )
 
@@ -75,7 +75,7 @@ func (t *Tracer) write(event, text string) {
 	}
 	var out strings.Builder
 	out.WriteString(event + "\n")
-	for line := range strings.Lines(strings.Map(visible, text)) {
+	for line := range strings.Lines(printable.Reveal(text, "\n\t")) {
 		out.WriteString("    " + line)
 	}
 	if text != "" {
@@ -84,14 +84,6 @@ func (t *Tracer) write(event, text string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	io.WriteString(t.Out, out.String())
-}
-
-// visible replaces what controls a terminal.
-func visible(r rune) rune {
-	if r != '\n' && r != '\t' && !unicode.IsGraphic(r) {
-		return '\uFFFD'
-	}
-	return r
 }
 
 // explain writes why a program has failed.

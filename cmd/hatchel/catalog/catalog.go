@@ -12,7 +12,9 @@ import (
 	"io/fs"
 	"os"
 	"strings"
-	"unicode"
+	"unicode/utf8"
+
+	"hatchel/internal/printable"
 )
 
 // FileName is the name of the file, relative to the configuration directory.
@@ -149,5 +151,5 @@ func usableTables(tables []Table) []Table {
 // isUsable reports whether a text is printable and begins no interpolation of a template.
 func isUsable(text string) bool {
 	return text != "" && !strings.Contains(text, "${") && !strings.Contains(text, "%{") &&
-		!strings.ContainsFunc(text, func(r rune) bool { return r == unicode.ReplacementChar || !unicode.IsPrint(r) })
+		!strings.ContainsFunc(text, func(r rune) bool { return r == utf8.RuneError || !printable.Is(r) })
 }

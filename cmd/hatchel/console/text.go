@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"unicode"
 )
 
 // Plural returns a number of things, as in "1 tool" or "2 tools".
@@ -68,16 +67,6 @@ func FirstLine(text string) string {
 
 // JoinLines collapses white space, so that a text fits into a table.
 func JoinLines(text string) string { return strings.Join(strings.Fields(text), " ") }
-
-// Printable replaces characters that could control a terminal, and line breaks, with spaces.
-func Printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return ' '
-		}
-		return r
-	}, text)
-}
 
 // CountCapabilities returns a phrase as in "2 tools, 1 prompt".
 func CountCapabilities(tools, prompts, resources int) string {

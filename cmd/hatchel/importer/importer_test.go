@@ -8,6 +8,8 @@ import (
 
 	hclv2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"hatchel/internal/printable"
 )
 
 // valueOf returns the value of an HCL expression that must be constant text.
@@ -62,7 +64,7 @@ func FuzzNothingOfATemplateIsAnInterpolation(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		if Hidden(s) || strings.ContainsAny(s, "\n\t\r") || !TemplateHolds(s) {
+		if printable.HasHidden(s) || strings.ContainsAny(s, "\n\t\r") || !TemplateHolds(s) {
 			t.Skip()
 		}
 		want := valueOf(t, Quote(s))

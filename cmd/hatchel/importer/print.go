@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"hatchel/cmd/hatchel/console"
+	"hatchel/internal/printable"
 )
 
 // maxLossesOfName is the number of losses printed for one name; the others are counted.
@@ -42,7 +43,7 @@ func (r *Report) Print(w io.Writer, dir string, dryRun bool) {
 	}
 	r.printLosses(w)
 	for _, note := range r.Notes {
-		fmt.Fprintln(w, Printable(note))
+		fmt.Fprintln(w, printable.Reveal(note, ""))
 	}
 	for _, name := range r.Exports {
 		fmt.Fprintf(w, "Set the environment variable %s before you load the directory.\n", name)
@@ -78,11 +79,11 @@ func (r *Report) printLosses(w io.Writer) {
 		if l.Origin != "" {
 			line += " (" + l.Origin + ")"
 		}
-		fmt.Fprintln(w, Printable(line))
+		fmt.Fprintln(w, printable.Reveal(line, ""))
 	}
 	for _, l := range r.Losses {
 		if more := printed[l.Name] - maxLossesOfName; more > 0 {
-			fmt.Fprintf(w, "  %s: %d more, listed with --json\n", Printable(l.Name), more)
+			fmt.Fprintf(w, "  %s: %d more, listed with --json\n", printable.Reveal(l.Name, ""), more)
 			printed[l.Name] = 0
 		}
 	}

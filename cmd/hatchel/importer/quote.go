@@ -5,8 +5,9 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
+
+	"hatchel/internal/printable"
 )
 
 // Quote returns a string literal of HCL whose value is s. Nothing in s can end the literal or begin an interpolation.
@@ -30,17 +31,13 @@ func Quote(s string) string {
 			out.WriteString(`\r`)
 		case r == '\t':
 			out.WriteString(`\t`)
-		case r <= 0xFFFF && !unicode.IsPrint(r):
-			fmt.Fprintf(&out, `\u%04x`, r)
-		case !unicode.IsPrint(r):
-			fmt.Fprintf(&out, `\U%08x`, r)
 		default:
 			out.WriteRune(r)
 		}
 		rest = rest[n:]
 	}
 	out.WriteByte('"')
-	return out.String()
+	return printable.Replace(out.String(), "", printable.Escape)
 }
 
 // Optional returns optional(typ, fallback) for the text of a default. A sentence behind the word string alone would be
@@ -77,31 +74,9 @@ func TemplateHolds(s string) bool {
 func Comment(s string) string {
 	var out strings.Builder
 	for line := range strings.Lines(WithoutCredentials(s)) {
-		out.WriteString(strings.TrimRight("# "+Printable(strings.TrimRight(line, "\r\n")), " ") + "\n")
+		out.WriteString(strings.TrimRight("# "+printable.Reveal(strings.TrimRight(line, "\r\n"), ""), " ") + "\n")
 	}
 	return out.String()
-}
-
-// Printable returns s with characters that are not printed written as in <U+200B>.
-func Printable(s string) string {
-	var out strings.Builder
-	for _, r := range s {
-		if unicode.IsPrint(r) && !Hidden(string(r)) {
-			out.WriteRune(r)
-		} else {
-			fmt.Fprintf(&out, "<U+%04X>", r)
-		}
-	}
-	return out.String()
-}
-
-// Hidden reports whether s has a character that a reviewer cannot see: controls other than line breaks and tabs,
-// format characters, private use and invalid UTF-8.
-func Hidden(s string) bool {
-	return !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool {
-		return r != '\n' && r != '\t' && (unicode.Is(unicode.C, r) || r == utf8.RuneError ||
-			r >= 0xFE00 && r <= 0xFE0F || r >= 0xE0100 && r <= 0xE01EF)
-	})
 }
 
 // Identifier returns s as a name of the language in snake case: ASCII letters, digits and underscores, beginning with
@@ -158,7 +133,7 @@ func Sentence(s string, max int) string {
 		if r == '\n' || r == '\t' || r == '\r' {
 			return ' '
 		}
-		if Hidden(string(r)) {
+		if printable.HasHidden(string(r)) {
 			return -1
 		}
 		return r

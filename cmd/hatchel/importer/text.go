@@ -6,13 +6,14 @@ import (
 	"strings"
 
 	"hatchel/cmd/hatchel/lint/injection"
+	"hatchel/internal/printable"
 )
 
 // Describe returns a text of the source for models: on one line, without back quotes, credentials and characters that a
 // reviewer cannot see, at most max bytes. A text that instructs models is reduced to its first sentence, or to nothing
 // if that instructs them, too. Each is a loss of name; what is the text, such as "the comment of amount".
 func (r *Result) Describe(name, what, text, origin string, max int) string {
-	if Hidden(text) {
+	if printable.HasHidden(text) {
 		r.Lose(name, "text cleaned", what+" has characters that a reviewer cannot see", origin)
 	}
 	if ContainsCredential(text) {

@@ -7,13 +7,13 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
-	"unicode"
 
 	"hatchel/cmd/hatchel/github"
 	"hatchel/cmd/hatchel/sarif"
 	"hatchel/hcl"
 	"hatchel/hcl/diag"
 	"hatchel/hcl/surface"
+	"hatchel/internal/printable"
 )
 
 // Report is a difference and what it is between.
@@ -78,7 +78,7 @@ func (r *Report) writeText(w io.Writer) error {
 	rows := make([][3]string, len(r.Changes))
 	widest := 0
 	for i, c := range r.Changes {
-		rows[i] = [3]string{printable(c.Place), printable(c.Text), printable(r.position(&c))}
+		rows[i] = [3]string{printable.Line(c.Place), printable.Line(c.Text), printable.Line(r.position(&c))}
 		widest = max(widest, len(c.Place))
 	}
 	for i, row := range rows {
@@ -95,7 +95,7 @@ func (r *Report) writeText(w io.Writer) error {
 }
 
 // Summary returns the counts and the suggested step of the version, in one line of printable text.
-func (r *Report) Summary() string { return printable(r.summary()) }
+func (r *Report) Summary() string { return printable.Line(r.summary()) }
 
 func (r *Report) summary() string {
 	if len(r.Changes) == 0 {
@@ -174,7 +174,7 @@ func (r *Report) writeMarkdown(w io.Writer) error {
 // code returns text as a code span of a table cell, in which nothing is markup. Parsers disagree about a backslash
 // before a bar, so a space comes between them.
 func code(text string) string {
-	text = strings.ReplaceAll(printable(text), `\|`, `\ |`)
+	text = strings.ReplaceAll(printable.Line(text), `\|`, `\ |`)
 	if text == "" {
 		return ""
 	}
@@ -186,16 +186,6 @@ func code(text string) string {
 		text = " " + text + " "
 	}
 	return fence + strings.ReplaceAll(text, "|", "\\|") + fence
-}
-
-// printable replaces control characters and line breaks, such as those in the name of a file.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return ' '
-		}
-		return r
-	}, text)
 }
 
 // markdownText returns text without markup.

@@ -16,6 +16,7 @@ import (
 	"hatchel/hcl"
 	"hatchel/hcl/diag"
 	"hatchel/hcl/surface"
+	"hatchel/internal/printable"
 )
 
 // hostile are texts that somebody writes into the configuration of a pull request.
@@ -75,7 +76,7 @@ func TestNoTextIsMarkup(t *testing.T) {
 	}
 	shown := cell.FindAllStringSubmatch(out.String(), -1)
 	for i, change := range hostile {
-		want := strings.TrimSpace(strings.ReplaceAll(printable(change), `\|`, `\ |`))
+		want := strings.TrimSpace(strings.ReplaceAll(printable.Line(change), `\|`, `\ |`))
 		if got := strings.TrimSpace(html.UnescapeString(shown[3*i+1][1])); got != want {
 			t.Errorf("%q is shown as %q", want, got)
 		}

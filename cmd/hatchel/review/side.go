@@ -8,11 +8,11 @@ import (
 	"path/filepath"
 	"slices"
 
-	"hatchel/cmd/hatchel/console"
 	"hatchel/cmd/hatchel/exit"
 	"hatchel/cmd/hatchel/revision"
 	"hatchel/hcl"
 	"hatchel/hcl/surface"
+	"hatchel/internal/printable"
 	"hatchel/runtime/load/access"
 	"hatchel/runtime/load/source"
 )
@@ -71,7 +71,7 @@ func (r Reader) Read(ctx context.Context, name string) (Side, error) {
 	tree, text, err := revision.Open(ctx, r.Dir, name)
 	switch {
 	case err != nil:
-		return Side{}, exit.Misusef("%s cannot be read: %s", console.Printable(name), err)
+		return Side{}, exit.Misusef("%s cannot be read: %s", printable.Line(name), err)
 	case tree == nil:
 		return ReadLock(name, text)
 	}

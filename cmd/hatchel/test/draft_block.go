@@ -3,6 +3,7 @@ package test
 import (
 	"strings"
 
+	"hatchel/cmd/hatchel/importer"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 )
@@ -33,7 +34,7 @@ func Arguments(t *schema.Type, file func(mediaTypes []string) string) map[string
 
 // Text returns the block in the canonical style.
 func (d *draftedTest) Text() string {
-	b := &block{header: "test " + quote(d.Name)}
+	b := &block{header: "test " + importer.Quote(d.Name)}
 	b.set("tool", d.Tool)
 	if len(d.Args) > 0 {
 		b.set("args", d.Args)
@@ -45,7 +46,7 @@ func (d *draftedTest) Text() string {
 		}
 	}
 	for _, a := range d.Answers {
-		b.nested("answer "+quote(a.Question)).set(a.Argument, a.Value)
+		b.nested("answer "+importer.Quote(a.Question)).set(a.Argument, a.Value)
 	}
 	for _, mock := range d.Mocks {
 		b.inside = append(b.inside, &block{written: strings.ReplaceAll(mock, "\n  ", "\n    ")})

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"path"
-	"strings"
 )
 
 // junitReport is read by the CI systems that read JUnit's XML: a suite is a file. It has what the schema of Jenkins
@@ -72,19 +71,19 @@ func (p *Printer) PrintJUnit(w io.Writer, r *Report) error {
 		s.seconds += result.Duration.Seconds()
 		s.Time = seconds(s.seconds)
 		c := junitCase{
-			Name: printable(result.Name), ClassName: file, Time: seconds(result.Duration.Seconds()),
+			Name: result.Name, ClassName: file, Time: seconds(result.Duration.Seconds()),
 		}
 		switch result.Status {
 		case Failed:
 			s.Failures++
 			first := result.Failures[0]
 			c.Failure = &junitFailure{
-				Message: printable(first.Summary + ": " + first.Detail), Type: first.Summary,
-				Text: printable(p.details(result)),
+				Message: first.Summary + ": " + first.Detail, Type: first.Summary,
+				Text: p.details(result),
 			}
 		case Skipped:
 			s.Skipped++
-			reason := printable(result.Reason)
+			reason := result.Reason
 			c.Skipped = &reason
 		}
 		s.Cases = append(s.Cases, c)
@@ -102,13 +101,3 @@ func (p *Printer) PrintJUnit(w io.Writer, r *Report) error {
 }
 
 func seconds(s float64) string { return fmt.Sprintf("%.3f", s) }
-
-// printable replaces what XML cannot hold.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\n' && r != '\t' || r == 0xFFFE || r == 0xFFFF {
-			return '\uFFFD'
-		}
-		return r
-	}, text)
-}

@@ -5,10 +5,12 @@ import (
 	"regexp"
 	"strings"
 
+	"hatchel/cmd/hatchel/importer"
 	"hatchel/hcl/mock"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/syntax"
 	"hatchel/hcl/value"
+	"hatchel/internal/printable"
 )
 
 // block is a block being written.
@@ -27,9 +29,9 @@ func (m *Mocks) suggest(q *question) string {
 	elsewhere := func(text string) string {
 		return hide(stagedFile.ReplaceAllString(strings.ReplaceAll(text, m.dir+"/", "*/"), "*/"))
 	}
-	b := &block{header: "mock " + quote(q.Kind)}
+	b := &block{header: "mock " + importer.Quote(q.Kind)}
 	if of.Connection != "" {
-		b.header += " " + quote(of.Connection)
+		b.header += " " + importer.Quote(of.Connection)
 	}
 	for _, a := range k.Asked() {
 		if v, ok := of.Request[a.Name]; ok && a.Local {
@@ -78,7 +80,7 @@ func hideValue(v any, hide func(string) string) any {
 func (b *block) setArgument(a mock.Argument, v any) {
 	if text, ok := v.(string); ok && a.Code && isHeredoc(text) {
 		text = blankLines.ReplaceAllString(strings.Trim(text, "\n"), "\n    ")
-		b.parts = append(b.parts, fmt.Sprintf("%s = <<-EOT\n    %s\n  EOT\n", a.Name, escapeTemplate(text)))
+		b.parts = append(b.parts, fmt.Sprintf("%s = <<-EOT\n    %s\n  EOT\n", a.Name, importer.Template(text)))
 		return
 	}
 	b.set(a.Name, v)
@@ -92,12 +94,9 @@ var blankLines = regexp.MustCompile(`\n(\s*\n)*`)
 
 // isHeredoc reports whether a text is one of several lines that a heredoc can hold.
 func isHeredoc(text string) bool {
-	return strings.Contains(strings.TrimSpace(text), "\n") && !controls.MatchString(text) &&
-		!strings.Contains(text, "EOT")
+	return strings.Contains(strings.TrimSpace(text), "\n") && !printable.HasHidden(text) &&
+		importer.TemplateHolds(text) && !strings.Contains(text, "EOT")
 }
-
-// controls matches characters that are written as escapes.
-var controls = regexp.MustCompile(`[^\PC\n\t]`)
 
 // nested begins a block inside of another, which ends with it.
 func (b *block) nested(header string) *block {
@@ -165,7 +164,7 @@ func writeValue(v any, indent string) string {
 func writeInline(out *strings.Builder, v any) {
 	switch v := v.(type) {
 	case string:
-		out.WriteString(quote(v))
+		out.WriteString(importer.Quote(v))
 	case []any:
 		out.WriteByte('[')
 		for i, e := range v {
@@ -207,36 +206,5 @@ func memberName(name string) string {
 	if identifier.MatchString(name) && !reserved[name] {
 		return name
 	}
-	return quote(name)
-}
-
-// quote writes a text as a quoted template without interpolation.
-func quote(text string) string {
-	var out strings.Builder
-	out.WriteByte('"')
-	for _, r := range escapeTemplate(text) {
-		switch {
-		case r == '"' || r == '\\':
-			out.WriteRune('\\')
-			out.WriteRune(r)
-		case r == '\n':
-			out.WriteString(`\n`)
-		case r == '\r':
-			out.WriteString(`\r`)
-		case r == '\t':
-			out.WriteString(`\t`)
-		case r > 0xffff && controls.MatchString(string(r)):
-			fmt.Fprintf(&out, `\U%08x`, r)
-		case controls.MatchString(string(r)):
-			fmt.Fprintf(&out, `\u%04x`, r)
-		default:
-			out.WriteRune(r)
-		}
-	}
-	return out.String() + `"`
-}
-
-// escapeTemplate returns a text as it is written in a template.
-func escapeTemplate(text string) string {
-	return strings.NewReplacer("${", "$${", "%{", "%%{").Replace(text)
+	return importer.Quote(name)
 }

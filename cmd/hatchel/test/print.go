@@ -5,13 +5,12 @@ import (
 	"fmt"
 	"io"
 	"path"
-	"regexp"
-	"strconv"
 	"strings"
 	"time"
 
 	"hatchel/cmd/hatchel/github"
 	"hatchel/hcl"
+	"hatchel/internal/printable"
 	"hatchel/runtime/stage/failure"
 )
 
@@ -70,17 +69,8 @@ func (p *Printer) details(r *Result) string {
 	return out.String()
 }
 
-// visible returns a text with escapes in place of characters that control a terminal, or end a line of a report. Line
-// breaks and tabs stay.
-func visible(text string) string {
-	return unprintable.ReplaceAllStringFunc(text, func(c string) string {
-		quoted := strconv.QuoteToASCII(c)
-		return quoted[1 : len(quoted)-1]
-	})
-}
-
-// unprintable matches control characters, those that change the direction of a text, and other breaks of lines.
-var unprintable = regexp.MustCompile(`[^\PC\n\t]|[\x{2028}\x{2029}]`)
+// visible returns a text with the code points of what people do not see. Line breaks and tabs stay.
+func visible(text string) string { return printable.Reveal(text, "\n\t") }
 
 // oneLine returns a text without breaks of lines.
 func oneLine(text string) string { return visible(strings.ReplaceAll(text, "\n", " ")) }

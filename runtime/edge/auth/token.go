@@ -14,6 +14,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"hatchel/hcl"
+	"hatchel/internal/printable"
 	"hatchel/runtime/edge/mcp"
 )
 
@@ -143,9 +144,7 @@ func isValidSubject(subject string) bool {
 
 // isDeceptive reports whether a character breaks lines, changes the writing direction or is
 // invisible.
-func isDeceptive(c rune) bool {
-	return unicode.In(c, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
-}
+func isDeceptive(c rune) bool { return unicode.IsControl(c) || printable.IsHidden(c) }
 
 // claimAt returns the claim with a name, or else the one at a dotted path.
 func claimAt(claims map[string]any, path string) any {

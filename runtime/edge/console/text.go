@@ -7,8 +7,8 @@ import (
 	"html/template"
 	"strings"
 	"time"
-	"unicode"
 
+	"hatchel/internal/printable"
 	"hatchel/runtime/durable/audit"
 	"hatchel/runtime/stage/task"
 )
@@ -68,15 +68,9 @@ func shellCommand(command string, flags [][2]string) string {
 // controlText returns a text as the value of a control. A form sends it back, so the characters that
 // EscapeText replaces are references, which browsers read as the characters.
 func controlText(text string) template.HTML {
-	var out strings.Builder
-	for _, r := range html.EscapeString(text) {
-		if r == '\n' || unicode.IsPrint(r) {
-			out.WriteRune(r)
-			continue
-		}
-		fmt.Fprintf(&out, "&#%d;", r)
-	}
-	return template.HTML(out.String())
+	return template.HTML(printable.Replace(html.EscapeString(text), "\n", func(r rune) string {
+		return fmt.Sprintf("&#%d;", r)
+	}))
 }
 
 // cut returns the beginning of a text, in one line.

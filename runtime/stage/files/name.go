@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"hatchel/internal/printable"
 )
 
 const (
@@ -24,8 +26,7 @@ func CleanName(name string) string {
 	}
 	name = strings.Map(func(r rune) rune {
 		switch {
-		case unicode.IsControl(r), r == utf8.RuneError,
-			unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co, unicode.Cs):
+		case unicode.IsControl(r), r == utf8.RuneError, printable.IsHidden(r):
 			return -1
 		case strings.ContainsRune(`:*?"<>|`, r):
 			return '_'

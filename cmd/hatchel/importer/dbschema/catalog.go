@@ -11,6 +11,7 @@ import (
 
 	"hatchel/cmd/hatchel/catalog"
 	"hatchel/cmd/hatchel/importer"
+	"hatchel/internal/printable"
 )
 
 // Query runs one SELECT without values in a read-only transaction and returns its rows.
@@ -236,7 +237,7 @@ func groupRows(rows []map[string]any) (groups [][]map[string]any) {
 // nameable reports whether a name can be written in a template, and is the same after the normalization of the
 // language.
 func nameable(name string) bool {
-	return !importer.Hidden(name) && !strings.ContainsAny(name, "\n\t") && importer.TemplateHolds(name) &&
+	return !printable.HasHidden(name) && !strings.ContainsAny(name, "\n\t") && importer.TemplateHolds(name) &&
 		norm.NFC.IsNormalString(name)
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"hatchel/cmd/hatchel/catalog"
 	"hatchel/cmd/hatchel/importer"
+	"hatchel/internal/printable"
 )
 
 // Options select tables and tools.
@@ -139,7 +140,7 @@ func tableNames(tables []*table) string {
 	const maxNames = 200
 	var names []string
 	for _, t := range tables[:min(len(tables), maxNames)] {
-		names = append(names, importer.Printable(shortName(t)))
+		names = append(names, printable.Reveal(shortName(t), ""))
 	}
 	if len(tables) > maxNames {
 		names = append(names, "…")

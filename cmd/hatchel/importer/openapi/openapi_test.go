@@ -10,6 +10,7 @@ import (
 
 	"hatchel/cmd/hatchel/importer"
 	"hatchel/hcl/syntax"
+	"hatchel/internal/printable"
 )
 
 // importText imports a document that is given as text.
@@ -314,7 +315,7 @@ func TestHiddenCharactersOfValuesAndPathsAreNotWritten(t *testing.T) {
 	tool := toolOf(t, `"/a\u202eb": {"get": {"parameters": [{"name": "kind", "in": "query",
 		"schema": {"type": "string", "enum": ["a", "b\u200b"]}}]}}`)
 	if !strings.Contains(tool, `enum("a")`) || !strings.Contains(tool, `"GET /a<U+202E>b."`) ||
-		importer.Hidden(tool) || strings.Contains(tool, `\u`) {
+		printable.HasHidden(tool) || strings.Contains(tool, `\u`) {
 		t.Error(tool)
 	}
 }

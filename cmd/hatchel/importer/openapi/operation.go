@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"hatchel/cmd/hatchel/importer"
+	"hatchel/internal/printable"
 )
 
 // operation is one operation of the document, and the tool that it becomes.
@@ -301,7 +302,7 @@ func (g *generator) describe(op *operation) {
 	}
 	switch {
 	case summary == "" && text == "":
-		op.text = importer.Printable(strings.ToUpper(op.method) + " " + op.path + ".")
+		op.text = printable.Reveal(strings.ToUpper(op.method)+" "+op.path+".", "")
 	case text == "" || strings.EqualFold(ended(text), ended(summary)):
 		op.text = ended(summary)
 	case summary == "" || strings.HasPrefix(strings.ToLower(text), strings.ToLower(strings.TrimRight(summary, "."))):

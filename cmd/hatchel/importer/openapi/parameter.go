@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"hatchel/cmd/hatchel/importer"
+	"hatchel/internal/printable"
 )
 
 // input is one input of a tool.
@@ -129,12 +130,13 @@ func (g *generator) parameter(op *operation, n node, in string) error {
 		g.lose(op, "parameter left out", p.wire+" is deprecated", n)
 		return nil
 	}
-	if in == "query" && importer.Hidden(p.wire) {
+	if in == "query" && printable.HasHidden(p.wire) {
 		if !required {
-			g.lose(op, "parameter with hidden characters left out", importer.Printable(p.wire), n)
+			g.lose(op, "parameter with hidden characters left out", printable.Reveal(p.wire, ""), n)
 			return nil
 		}
-		g.lose(op, "name with hidden characters", importer.Printable(p.wire)+" is required, so it is sent with them", n)
+		g.lose(op, "name with hidden characters",
+			printable.Reveal(p.wire, "")+" is required, so it is sent with them", n)
 	}
 	p.simplify(g, op)
 	if in == "query" && n.get("allowReserved").isTrue() && (p.schema.kind == stringKind || !p.schema.isScalar()) {

@@ -10,6 +10,7 @@ import (
 
 	"hatchel/cmd/hatchel/importer"
 	language "hatchel/hcl/schema"
+	"hatchel/internal/printable"
 )
 
 // maxEnum is the number of values up to which an enum is one.
@@ -93,8 +94,8 @@ func readEnum(s *schema, n node) {
 		case s.kind == stringKind && text == "":
 			empty = true
 			continue
-		case s.kind == stringKind && importer.Hidden(text):
-			s.lose("value of an enum with hidden characters", importer.Printable(text))
+		case s.kind == stringKind && printable.HasHidden(text):
+			s.lose("value of an enum with hidden characters", printable.Reveal(text, ""))
 			continue
 		case s.kind == stringKind && importer.ContainsCredential(text):
 			s.lose("value of an enum", "it looks like a credential")

@@ -7,6 +7,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"hatchel/cmd/hatchel/importer"
+	"hatchel/internal/printable"
 )
 
 type kind string
@@ -320,12 +321,12 @@ func (r *schemaReader) object(s *schema, n node) {
 			continue
 		}
 		must := required[name] || property.get("required").isTrue() // the latter is a common mistake
-		switch hidden := importer.Hidden(name); {
+		switch hidden := printable.HasHidden(name); {
 		case hidden && !must:
-			s.lose("member with hidden characters left out", importer.Printable(name))
+			s.lose("member with hidden characters left out", printable.Reveal(name, ""))
 			continue
 		case hidden:
-			s.lose("name with hidden characters", importer.Printable(name)+" is required, so it is sent with them")
+			s.lose("name with hidden characters", printable.Reveal(name, "")+" is required, so it is sent with them")
 		}
 		s.members = append(s.members, &member{name: name, schema: r.schema(property), required: must})
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"hatchel/cmd/hatchel/importer"
+	"hatchel/internal/printable"
 	"hatchel/internal/tokens"
 )
 
@@ -74,7 +74,7 @@ func (e *TooMany) Table(source string) string {
 		width = max(width, min(len(g.Tag), 40))
 	}
 	row := func(tag string, cells ...any) {
-		fmt.Fprintf(&out, "%-*s", width, importer.Printable(tag))
+		fmt.Fprintf(&out, "%-*s", width, printable.Reveal(tag, ""))
 		for _, c := range cells {
 			fmt.Fprintf(&out, "  %8v", c)
 		}

@@ -12,6 +12,7 @@ import (
 	"hatchel/cmd/hatchel/importer"
 	language "hatchel/hcl/schema"
 	"hatchel/hcl/value"
+	"hatchel/internal/printable"
 )
 
 // typeWriter writes trees as types of the language.
@@ -261,7 +262,7 @@ func constant(t *tree, n node) string {
 			return ""
 		}
 	case stringKind:
-		if len(n.Value) > 200 || looksLikeSentence(n.Value) && len(t.enum) == 0 || importer.Hidden(n.Value) {
+		if len(n.Value) > 200 || looksLikeSentence(n.Value) && len(t.enum) == 0 || printable.HasHidden(n.Value) {
 			return ""
 		}
 		out = quoteJSON(n.Value)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"hatchel/cmd/hatchel/importer"
+	"hatchel/internal/printable"
 )
 
 // maxFileSize is the size up to which tools of one tag share a file.
@@ -78,7 +79,7 @@ func (g *generator) toolBlocks() {
 func (g *generator) tool(op *operation) string {
 	var out strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&out, format+"\n", args...) }
-	line("# %s %s", strings.ToUpper(op.method), importer.Printable(op.path))
+	line("# %s %s", strings.ToUpper(op.method), printable.Reveal(op.path, ""))
 	line("tool %s {", importer.Quote(op.name))
 	if op.title != "" {
 		line("title = %s", importer.Quote(op.title))
@@ -122,7 +123,7 @@ func (g *generator) http(op *operation) importer.HTTP {
 // scopes writes the scopes that one operation needs as a comment.
 func (g *generator) scopes(op *operation, line func(string, ...any)) {
 	if all := g.connections.requirement(op).scopes; len(all) > 0 && op.node.has("security") {
-		line("# scopes: %s", importer.Printable(strings.Join(limited(all, 10), ", ")))
+		line("# scopes: %s", printable.Reveal(strings.Join(limited(all, 10), ", "), ""))
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"hatchel/cmd/hatchel/importer"
+	"hatchel/internal/printable"
 )
 
 // statement translates the statement of one tool.
@@ -61,7 +62,7 @@ func (b *statement) translate(text string) (string, error) {
 	if text == "" {
 		return "", errors.New("it has no statement")
 	}
-	if importer.Hidden(text) || !importer.TemplateHolds(text) {
+	if printable.HasHidden(text) || !importer.TemplateHolds(text) {
 		return "", errors.New("its statement has characters that a reviewer cannot see, or $${")
 	}
 	var out strings.Builder

@@ -14,6 +14,7 @@ import (
 	"unicode"
 
 	"hatchel/adapters/guard"
+	"hatchel/internal/printable"
 )
 
 // passed are the variables that git gets: where programs and files of the user are, how the network is reached,
@@ -112,7 +113,7 @@ func (r *Repository) explain(ctx context.Context, err error, stderr string) erro
 	if line == "" {
 		return err
 	}
-	line = userOfURL.ReplaceAllString(printable(line), "$1")
+	line = userOfURL.ReplaceAllString(removeControls(line), "$1")
 	return errors.New(strings.TrimSuffix(line, "."))
 }
 
@@ -130,12 +131,12 @@ func (l *limited) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// printable removes characters with which a text could control a terminal.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(text, "?"))
+// removeControls removes characters with which a text could control a terminal.
+func removeControls(text string) string {
+	return printable.Replace(strings.ToValidUTF8(text, "?"), "", func(rune) string { return "" })
+}
+
+// isPrintable reports whether a name is on one line and hides nothing from people.
+func isPrintable(name string) bool {
+	return !strings.ContainsFunc(name, unicode.IsControl) && printable.Hidden(name) == nil
 }

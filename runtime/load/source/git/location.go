@@ -109,7 +109,7 @@ func checkURL(u *url.URL) error {
 		return errors.New("its host or user begins with -")
 	case u.Fragment != "" || u.RawFragment != "":
 		return errors.New("it has a fragment. Name the revision with ?ref=")
-	case strings.ContainsFunc(u.User.Username()+u.Host+u.Path, func(r rune) bool { return !unicode.IsPrint(r) }):
+	case !isPrintable(u.User.Username() + u.Host + u.Path):
 		return errors.New("it has a character that cannot be printed")
 	}
 	return nil

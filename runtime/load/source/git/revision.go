@@ -89,7 +89,7 @@ func parseList(list io.Reader) (files []file, err error) {
 		facts, name, _ := strings.Cut(entries.Text(), "\t")
 		words := strings.Fields(facts) // mode, type, object, size
 		switch {
-		case len(words) != 4 || !fs.ValidPath(name) || printable(name) != name || gitFolder.MatchString(name):
+		case len(words) != 4 || !fs.ValidPath(name) || !isPrintable(name) || gitFolder.MatchString(name):
 			return nil, fmt.Errorf("the name of its file %q is not accepted", name)
 		case words[0] == "120000":
 			return nil, fmt.Errorf("%s is a symbolic link, and links of a repository are not followed", name)

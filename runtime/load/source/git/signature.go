@@ -49,7 +49,7 @@ func (r *Repository) checkSignature(ctx context.Context, commit string) error {
 func explainSignature(stderr string) string {
 	var causes []string
 	for line := range strings.Lines(stderr) {
-		line = strings.TrimSuffix(printable(line), ".")
+		line = strings.TrimSuffix(removeControls(line), ".")
 		isValid := strings.HasPrefix(line, "Good ") // ssh-keygen says so of keys that nobody allows, too
 		if line != "" && !isValid && !slices.Contains(causes, line) {
 			causes = append(causes, line)

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"go/ast"
+	"go/token"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// ownPrintables are the functions that ask on their own which characters are printable, with the reason.
+var ownPrintables = map[string]string{
+	"JoinNames": "it is the notation of the lock, which stays",
+	"readable":  "it tells a text from other bytes",
+}
+
+// printableTables are the functions and tables of package unicode that define what people see.
+var printableTables = strings.Fields("C Cc Cf Co Cs Other Zl Zp Bidi_Control Variation_Selector IsGraphic IsPrint")
+
+// ofHidden matches classes of a regular expression, and code points of characters that people do not see.
+var ofHidden = regexp.MustCompile(`\\[pP]\{?C|0[xX](?i:202[a-e]|206[0-9]|200[b-f]|feff|fe0[0-9a-f])$`)
+
+// TestWhatPeopleDoNotSeeIsDefinedOnce finds other definitions than that of internal/printable.
+func TestWhatPeopleDoNotSeeIsDefinedOnce(t *testing.T) {
+	set, files := moduleFiles(t, false)
+	unused := maps.Clone(ownPrintables)
+	for name, file := range files {
+		if strings.HasPrefix(name, "internal/printable/") {
+			continue
+		}
+		for _, d := range file.Decls {
+			f, _ := d.(*ast.FuncDecl)
+			if f != nil {
+				if at := ownPrintables[f.Name.Name]; at != "" {
+					delete(unused, f.Name.Name)
+					continue
+				}
+			}
+			ast.Inspect(d, func(n ast.Node) bool {
+				switch n := n.(type) {
+				case *ast.SelectorExpr:
+					of, _ := n.X.(*ast.Ident)
+					if of != nil && of.Name == "unicode" && slices.Contains(printableTables, n.Sel.Name) {
+						t.Errorf("%s: unicode.%s: use internal/printable", set.Position(n.Pos()), n.Sel.Name)
+					}
+				case *ast.BasicLit:
+					if n.Kind != token.CHAR && ofHidden.MatchString(n.Value) {
+						t.Errorf("%s: %s: use internal/printable", set.Position(n.Pos()), n.Value)
+					}
+				}
+				return true
+			})
+		}
+	}
+	for _, at := range slices.Sorted(maps.Keys(unused)) {
+		t.Errorf("%s is no function any more", at)
+	}
+}
