@@ -7,13 +7,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"syscall"
 	"unicode"
 	"unicode/utf8"
 
 	"hatchel/hcl"
+	"hatchel/internal/lazyregexp"
 )
 
 // Directory is the directory that contains the files of a block. No file name leads out of it, be it with
@@ -183,7 +183,7 @@ func nameError(name string) string {
 }
 
 // deviceName matches names that Windows reserves for devices, with any extension and also on a shared drive.
-var deviceName = regexp.MustCompile(`(?i)^(CON|PRN|AUX|NUL|(COM|LPT)[1-9]) *(\.|$)`)
+var deviceName = lazyregexp.New(`(?i)^(CON|PRN|AUX|NUL|(COM|LPT)[1-9]) *(\.|$)`)
 
 // FileFault converts the error of a file operation to a *Fault that names the path. It returns a *Fault
 // unchanged.

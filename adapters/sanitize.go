@@ -3,12 +3,12 @@ package adapters
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"hatchel/hcl"
+	"hatchel/internal/lazyregexp"
 	"hatchel/internal/printable"
 )
 
@@ -69,7 +69,7 @@ func SanitizeTail(text []byte, secrets []string) []byte {
 }
 
 // terminalSequence matches what programs send to terminals: colours, titles, cursor movements.
-var terminalSequence = regexp.MustCompile(
+var terminalSequence = lazyregexp.New(
 	"\x1b(?:\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(?:\x07|\x1b\\\\)|[@-Z\\\\^_])")
 
 // Sanitize returns the output of another program or service in a form that can be quoted to a model: on one

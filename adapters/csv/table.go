@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"hatchel/adapters"
 	"hatchel/hcl/value"
+	"hatchel/internal/lazyregexp"
 )
 
 // table is the rows of one call.
@@ -183,7 +183,7 @@ func (t *table) escapeFormula(s string) (string, error) {
 }
 
 // plainNumber matches a number without an exponent, such as a decimal of a database.
-var plainNumber = regexp.MustCompile(`^[-+]?[0-9]+(\.[0-9]+)?$`)
+var plainNumber = lazyregexp.New(`^[-+]?[0-9]+(\.[0-9]+)?$`)
 
 // appendCell appends a cell. It adds quotes where RFC 4180 requires them, and where a reader could mistake
 // a space or another delimiter.

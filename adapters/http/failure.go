@@ -7,7 +7,6 @@ import (
 	"net"
 	nethttp "net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/internal/backoff"
+	"hatchel/internal/lazyregexp"
 	"hatchel/internal/neterror"
 )
 
@@ -163,8 +163,8 @@ const (
 )
 
 var (
-	invisibleHTML = regexp.MustCompile(`(?is)<(script|style|head)\b.*?</(script|style|head)>|<!--.*?-->`)
-	htmlTag       = regexp.MustCompile(`<[^>]*>`)
+	invisibleHTML = lazyregexp.New(`(?is)<(script|style|head)\b.*?</(script|style|head)>|<!--.*?-->`)
+	htmlTag       = lazyregexp.New(`<[^>]*>`)
 )
 
 // excerpt returns the part of a response that a message quotes: one line of printable text without the

@@ -3,7 +3,6 @@ package http
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"hatchel/hcl"
 	"hatchel/internal/backoff"
 	"hatchel/internal/ctxtime"
+	"hatchel/internal/lazyregexp"
 )
 
 // retry is a retry block.
@@ -118,7 +118,7 @@ func (s statuses) contains(status int) bool {
 	return slices.ContainsFunc(s, func(r statusRange) bool { return r.from <= status && status <= r.to })
 }
 
-var statusPattern = regexp.MustCompile(`^[1-5](\d\d|[xX]{2})$`)
+var statusPattern = lazyregexp.New(`^[1-5](\d\d|[xX]{2})$`)
 
 // parseStatuses parses patterns such as "2xx" and "404".
 func parseStatuses(patterns []string) (all statuses, err error) {

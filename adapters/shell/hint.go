@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hatchel/adapters"
+	"hatchel/internal/lazyregexp"
 )
 
 // Hints are for the author of the tool. The model cannot change the sandbox.
@@ -27,12 +27,12 @@ var (
 // and finds no module in it, and when there is no network. Programs that write in another language than English are
 // recognised by the paths that they name alone.
 var (
-	fileDenied = regexp.MustCompile(`(?i)permission denied|operation not permitted|insufficient permissions|` +
+	fileDenied = lazyregexp.New(`(?i)permission denied|operation not permitted|insufficient permissions|` +
 		`\bEACCES\b|\bEPERM\b|\berrno 13\b|\bos error 13\b`)
-	moduleMissing = regexp.MustCompile(`(?i)no module named|cannot find module|can't locate|cannot load such file`)
-	networkDenied = regexp.MustCompile(`(?i)could(?: not|n't) (?:connect|resolve)|failed to connect|network is ` +
+	moduleMissing = lazyregexp.New(`(?i)no module named|cannot find module|can't locate|cannot load such file`)
+	networkDenied = lazyregexp.New(`(?i)could(?: not|n't) (?:connect|resolve)|failed to connect|network is ` +
 		`unreachable|name resolution|resolve host|\bsocket\b`)
-	programMissing = regexp.MustCompile(`(?i)spawn(?:Sync)? (\S+) ENOENT|"([^"]+)": executable file not found|` +
+	programMissing = lazyregexp.New(`(?i)spawn(?:Sync)? (\S+) ENOENT|"([^"]+)": executable file not found|` +
 		`can't exec "([^"]+)"|no such file or directory - (\S+)`)
 )
 
@@ -58,7 +58,9 @@ func (p *commandPlan) newHinter(output string, j *job) *hinter {
 }
 
 // matches reports whether a line matches.
-func (h *hinter) matches(re *regexp.Regexp) bool { return slices.ContainsFunc(h.lines, re.MatchString) }
+func (h *hinter) matches(re *lazyregexp.Regexp) bool {
+	return slices.ContainsFunc(h.lines, re.MatchString)
+}
 
 // find returns what the author of the tool can write; nil for nothing. What the kernel has denied is a fact. What the
 // output says is one where a path in it is one that the rules deny.
@@ -230,7 +232,7 @@ func (h *hinter) missingProgram(exitCode int) error {
 }
 
 // programName matches the names of programs that a line may have between colons.
-var programName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.+-]*$`)
+var programName = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_.+-]*$`)
 
 // isStage reports whether a name is that of a program of the command itself.
 func (h *hinter) isStage(name string) bool {
@@ -239,8 +241,8 @@ func (h *hinter) isStage(name string) bool {
 
 var (
 	// quotedText matches what programs write between the quotation marks of many languages.
-	quotedText = regexp.MustCompile("['\"`‘“„«‚]([^'\"`‘’“”„«»‚]+)['\"`’”“»‘]")
-	pathText   = regexp.MustCompile("(?:^|[\\s'\"`‘“„«=:(\\[,])((?:\\.{1,2})?/[^\\s'\"`‘’“”„«»()\\[\\],;:]+)")
+	quotedText = lazyregexp.New("['\"`‘“„«‚]([^'\"`‘’“”„«»‚]+)['\"`’”“»‘]")
+	pathText   = lazyregexp.New("(?:^|[\\s'\"`‘“„«=:(\\[,])((?:\\.{1,2})?/[^\\s'\"`‘’“”„«»()\\[\\],;:]+)")
 )
 
 func quotedNames(line string) (names []string) {

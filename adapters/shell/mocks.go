@@ -2,7 +2,6 @@ package shell
 
 import (
 	"context"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -10,6 +9,7 @@ import (
 	"hatchel/adapters"
 	"hatchel/hcl/mock"
 	"hatchel/hcl/schema"
+	"hatchel/internal/lazyregexp"
 )
 
 // answer has the programs of a call answered by mocks. Each program of a pipe reads what the one before has written.
@@ -186,7 +186,7 @@ func (p *mockedProgram) match(c *mock.Matcher, m *mock.Mock, _ bool) {
 }
 
 // scriptValues matches what a script begins with that takes its values from the environment.
-var scriptValues = regexp.MustCompile(`^(\w+=\$\w+ )*\w+=\$\w+; unset [\w ]+; `)
+var scriptValues = lazyregexp.New(`^(\w+=\$\w+ )*\w+=\$\w+; unset [\w ]+; `)
 
 // suggest returns the mock that answers the program.
 func (p *mockedProgram) suggest() *mock.Mock {

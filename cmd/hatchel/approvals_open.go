@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"regexp"
 	"strings"
 	"time"
 
 	"hatchel/cmd/hatchel/console"
 	"hatchel/hcl"
+	"hatchel/internal/lazyregexp"
 	"hatchel/runtime/edge/server"
 )
 
@@ -139,7 +139,7 @@ func knowsState(cfg *hcl.Config) bool {
 const keyVariable = "HATCHEL_KEY"
 
 // plainAddress matches a host with a port and nothing that could be a password.
-var plainAddress = regexp.MustCompile(`^[A-Za-z0-9.-]+:[0-9]{1,5}$`)
+var plainAddress = lazyregexp.New(`^[A-Za-z0-9.-]+:[0-9]{1,5}$`)
 
 // checkAddress checks the URL of a server, and where it was given, and returns the key of the environment for it; with
 // needsKey there must be one.

@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,6 +19,7 @@ import (
 	"hatchel/cmd/hatchel/importer/toolbox"
 	"hatchel/hcl"
 	"hatchel/hcl/syntax"
+	"hatchel/internal/lazyregexp"
 )
 
 func importCommand() *cobra.Command {
@@ -261,7 +261,7 @@ func writingConnection(folder *loadedFolder, conn *hcl.Connection) string {
 	return ""
 }
 
-var emptyLines = regexp.MustCompile(`\n(?:[ \t]*\n)+`)
+var emptyLines = lazyregexp.New(`\n(?:[ \t]*\n)+`)
 
 // importSchema reads the catalog of the database of a connection.
 func importSchema(

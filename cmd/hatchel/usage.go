@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"hatchel/hcl/spelling"
+	"hatchel/internal/lazyregexp"
 )
 
 // renamedFlags maps a command and a flag that was renamed to the new name.
@@ -141,8 +141,8 @@ var otherCommands = map[string]string{
 }
 
 var (
-	exclusiveFlags = regexp.MustCompile(`^if any flags in the group .* \[(.*)\] were all set$`)
-	unknownCommand = regexp.MustCompile(`^unknown command ("(?:[^"\\]|\\.)*") for `)
+	exclusiveFlags = lazyregexp.New(`^if any flags in the group .* \[(.*)\] were all set$`)
+	unknownCommand = lazyregexp.New(`^unknown command ("(?:[^"\\]|\\.)*") for `)
 )
 
 // usageText rewords errors of the command line parser.

@@ -1,9 +1,10 @@
 package functions
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"hatchel/internal/lazyregexp"
 )
 
 const linkParameter = `[ \t]*;[ \t]*([^=;, \t]*)[ \t]*(?:=[ \t]*(?:"((?:[^"\\]|\\.)*)"?|([^ \t;,]*)))?`
@@ -11,8 +12,8 @@ const linkParameter = `[ \t]*;[ \t]*([^=;, \t]*)[ \t]*(?:=[ \t]*(?:"((?:[^"\\]|\
 // linkPattern matches one <target>; name=value; ... of RFC 8288, up to the comma after it, and
 // linkParameterPattern one of its parameters.
 var (
-	linkPattern          = regexp.MustCompile(`^[ \t,]*<([^>]*)>((?:` + linkParameter + `)*)[^,]*`)
-	linkParameterPattern = regexp.MustCompile(`^` + linkParameter)
+	linkPattern          = lazyregexp.New(`^[ \t,]*<([^>]*)>((?:` + linkParameter + `)*)[^,]*`)
+	linkParameterPattern = lazyregexp.New(`^` + linkParameter)
 )
 
 func link(c *Context, a []any) (any, error) {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"hatchel/hcl/value"
+	"hatchel/internal/lazyregexp"
 )
 
 // Pattern is a regular expression of JSON Schema: ECMA 262 with the u flag, unanchored. Only
@@ -123,11 +124,11 @@ type ecmaTranslator struct {
 }
 
 var (
-	quantifier = regexp.MustCompile(`^\{[0-9]+(,[0-9]*)?\}`)
-	posix      = regexp.MustCompile(`^\[:\^?[a-z]+:\]`)
-	hexEscape  = regexp.MustCompile(`^\\(?:x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|u\{([0-9A-Fa-f]{1,6})\})`)
-	property   = regexp.MustCompile(`^\\[pP]\{[^}]+\}`)
-	surrogates = regexp.MustCompile(`^\\u[dD][89abAB][0-9A-Fa-f]{2}\\u[dD][c-fC-F][0-9A-Fa-f]{2}`)
+	quantifier = lazyregexp.New(`^\{[0-9]+(,[0-9]*)?\}`)
+	posix      = lazyregexp.New(`^\[:\^?[a-z]+:\]`)
+	hexEscape  = lazyregexp.New(`^\\(?:x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|u\{([0-9A-Fa-f]{1,6})\})`)
+	property   = lazyregexp.New(`^\\[pP]\{[^}]+\}`)
+	surrogates = lazyregexp.New(`^\\u[dD][89abAB][0-9A-Fa-f]{2}\\u[dD][c-fC-F][0-9A-Fa-f]{2}`)
 )
 
 func (t *ecmaTranslator) next() error {

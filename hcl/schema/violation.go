@@ -2,13 +2,13 @@ package schema
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"hatchel/hcl/value"
+	"hatchel/internal/lazyregexp"
 )
 
 // Violation describes one mismatch between a value and its type, for the model that sent the value.
@@ -76,7 +76,7 @@ func prefix(key string, list []Violation) []Violation {
 	return list
 }
 
-var plainName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
+var plainName = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_-]*$`)
 
 func memberKey(name string) string {
 	if plainName.MatchString(name) {

@@ -2,7 +2,6 @@ package surface
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -10,6 +9,7 @@ import (
 	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
 	"hatchel/hcl/value"
+	"hatchel/internal/lazyregexp"
 )
 
 // Compare returns how a surface differs from an older one.
@@ -257,7 +257,7 @@ func (c *comparison) operation(kind, at string, a, b *Operation) {
 }
 
 // conditional matches the beginning of a part that a text contains for some calls only.
-var conditional = regexp.MustCompile(`%\{if [^}]*\}`)
+var conditional = lazyregexp.New(`%\{if [^}]*\}`)
 
 // inOrder returns the names of a that b has, too, as one text.
 func inOrder(a, b []string) string {

@@ -3,11 +3,11 @@ package surface
 import (
 	"cmp"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"hatchel/hcl/diag"
+	"hatchel/internal/lazyregexp"
 )
 
 // server compares what concerns all tools.
@@ -186,7 +186,7 @@ func (c *comparison) otherArguments(kind string, old, new map[string]string, sho
 }
 
 // fileDigest matches the digest of a file in a normal form.
-var fileDigest = regexp.MustCompile(` of [^"]+ sha256:[0-9a-f]{64}$`)
+var fileDigest = lazyregexp.New(` of [^"]+ sha256:[0-9a-f]{64}$`)
 
 // withoutDigest returns the normal form of an argument that names a file, without the digest of its content.
 func withoutDigest(form string) string { return fileDigest.ReplaceAllString(form, "") }

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +12,7 @@ import (
 
 	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
+	"hatchel/internal/lazyregexp"
 )
 
 // A change of a step that may change something, or of what decides whether it runs, is widening unless it is proved
@@ -680,7 +680,7 @@ var answering = []string{
 }
 
 // repeated matches the number of a block with the same first line as one before it.
-var repeated = regexp.MustCompile(`#\d+`)
+var repeated = lazyregexp.New(`#\d+`)
 
 // withoutMoved returns the arguments without those that the other side has in another one of blocks with one first
 // line.

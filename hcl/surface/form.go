@@ -2,7 +2,6 @@ package surface
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +13,7 @@ import (
 
 	"hatchel/hcl/eval"
 	"hatchel/hcl/eval/hclexpr"
+	"hatchel/internal/lazyregexp"
 )
 
 // The normal form of an expression is its parsed tree in one notation. Locals are replaced by their values, the names
@@ -323,7 +323,7 @@ type templatePart struct {
 }
 
 // plainWord matches a text that is the same in every part of a request: in the address nothing of it is escaped.
-var plainWord = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+var plainWord = lazyregexp.New(`^[A-Za-z0-9_-]+$`)
 
 // constantWord returns the text of a part of a template of a request that is a constant word, such as a local: it is
 // the same as the word in the text around it. It is not so in a statement of SQL, which binds it, and in a script.

@@ -1,12 +1,12 @@
 package surface
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"hatchel/hcl/eval"
+	"hatchel/internal/lazyregexp"
 )
 
 // maxAtoms is the maximum number of different atoms of two conditions that are compared for every case.
@@ -131,7 +131,7 @@ func normalAtom(text string) string {
 }
 
 // searched matches any([…], # == value), in either order.
-var searched = regexp.MustCompile(`^any\((\[[^\[\]]*\]), (?:# == (.+)|(.+) == #)\)$`)
+var searched = lazyregexp.New(`^any\((\[[^\[\]]*\]), (?:# == (.+)|(.+) == #)\)$`)
 
 // parseCondition reads the text of a condition as eval.Formula writes it.
 func parseCondition(text string) *eval.Formula {

@@ -2,11 +2,11 @@ package surface
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
 
 	"hatchel/hcl/eval"
+	"hatchel/internal/lazyregexp"
 )
 
 // boundDefaults are the bounds that apply without the argument. A bound that is not here is none then.
@@ -89,7 +89,7 @@ type hook struct {
 }
 
 // hookLine matches the line of a hook: its event, what is sent where and when, and its limit.
-var hookLine = regexp.MustCompile(`^SEND (\S+) to (.+), (\d+) a (second|minute|hour|day)$`)
+var hookLine = lazyregexp.New(`^SEND (\S+) to (.+), (\d+) a (second|minute|hour|day)$`)
 
 // perDay is how many of a period of hookLine a day has.
 var perDay = map[string]float64{"second": 86400, "minute": 1440, "hour": 24, "day": 1}
@@ -132,7 +132,7 @@ type keyLine struct {
 }
 
 // keyEnd matches the end and the proof of an API key.
-var keyEnd = regexp.MustCompile(`^(?: until (\S+))? (sha256 [0-9a-f]+|\S+)$`)
+var keyEnd = lazyregexp.New(`^(?: until (\S+))? (sha256 [0-9a-f]+|\S+)$`)
 
 func parseKey(line string) (k keyLine, ok bool) {
 	rest, ok := strings.CutPrefix(line, "key ")

@@ -1,8 +1,9 @@
 package template
 
 import (
-	"regexp"
 	"strings"
+
+	"hatchel/internal/lazyregexp"
 )
 
 // PathKind is what is known of a text as a path. Of two kinds the smaller one holds for a text that may be either.
@@ -121,4 +122,4 @@ func (p *PathPrefix) IsPath() bool {
 	return p.dir && strings.Contains(text, "/") && !strings.Contains(text, "://")
 }
 
-var optionName = regexp.MustCompile(`^-{0,2}[\w-]+$`)
+var optionName = lazyregexp.New(`^-{0,2}[\w-]+$`)

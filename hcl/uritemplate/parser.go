@@ -6,9 +6,11 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"hatchel/internal/lazyregexp"
 )
 
-var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var variableName = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // templateParser builds the regular expression that matches URIs.
 type templateParser struct {

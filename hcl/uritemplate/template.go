@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"hatchel/internal/lazyregexp"
 )
 
 // Limits of URIs and templates, which bound the time of a match.
@@ -94,8 +96,8 @@ const (
 )
 
 var (
-	pathExpression  = regexp.MustCompile(`\{[^?&}][^}]*\}`)
-	expressionNames = regexp.MustCompile(`[A-Za-z0-9_]+`)
+	pathExpression  = lazyregexp.New(`\{[^?&}][^}]*\}`)
+	expressionNames = lazyregexp.New(`[A-Za-z0-9_]+`)
 )
 
 // Form returns the template without the names of path variables: templates with equal forms match
@@ -107,8 +109,8 @@ func (t *Template) Form() string {
 }
 
 var (
-	scheme  = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:`)
-	uriPart = regexp.MustCompile(`(?s)^(?:[A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=]|%[0-9A-Fa-f]{2})*(.?)`)
+	scheme  = lazyregexp.New(`^[A-Za-z][A-Za-z0-9+.-]*:`)
+	uriPart = lazyregexp.New(`(?s)^(?:[A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=]|%[0-9A-Fa-f]{2})*(.?)`)
 )
 
 // invalidURIChar returns the first character that is not allowed in a URI, or "".

@@ -55,6 +55,10 @@ func (r *Regexp) FindAllSubmatchIndex(b []byte, n int) [][]int {
 	return r.compiled().FindAllSubmatchIndex(b, n)
 }
 
+func (r *Regexp) FindAllSubmatch(b []byte, n int) [][][]byte {
+	return r.compiled().FindAllSubmatch(b, n)
+}
+
 func (r *Regexp) FindAll(b []byte, n int) [][]byte { return r.compiled().FindAll(b, n) }
 
 func (r *Regexp) FindAllIndex(b []byte, n int) [][]int { return r.compiled().FindAllIndex(b, n) }

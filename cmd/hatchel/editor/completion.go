@@ -1,12 +1,12 @@
 package editor
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"hatchel/hcl"
 	"hatchel/hcl/decode"
+	"hatchel/internal/lazyregexp"
 )
 
 // Completions are what may be written in place of a span of bytes: first what begins with the text that is there, then
@@ -28,7 +28,7 @@ type Item struct {
 }
 
 // place is a place to fill in, or an escaped dollar sign.
-var place = regexp.MustCompile(`\$\{\d+:([^{}]*)\}|\$\{\d+\|([^,|]*)[^}]*\}|\$\d+|\\(\$)`)
+var place = lazyregexp.New(`\$\{\d+:([^{}]*)\}|\$\{\d+\|([^,|]*)[^}]*\}|\$\d+|\\(\$)`)
 
 // Plain returns the text with what stands at its places, for editors that cannot fill them in.
 func (i *Item) Plain() string {

@@ -1,17 +1,17 @@
 package editor
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
 	"hatchel/hcl/schema"
+	"hatchel/internal/lazyregexp"
 )
 
 // memberFollows matches a member after the word at the cursor.
-var memberFollows = regexp.MustCompile(`^\??\.[A-Za-z_]`)
+var memberFollows = lazyregexp.New(`^\??\.[A-Za-z_]`)
 
 // addPlace adds what may be written at a place of an expression.
 func (c *completion) addPlace(p *eval.Place) {

@@ -2,11 +2,11 @@ package editor
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"hatchel/hcl/diag"
+	"hatchel/internal/lazyregexp"
 )
 
 // Tables are the tables behind connections, by kind and name of the connection, such as "postgres.desk".
@@ -22,10 +22,10 @@ type Table struct {
 type Column struct{ Name, Type string }
 
 var (
-	sqlBlock   = regexp.MustCompile(`\bsql[ \t]+"([^"\n]*)"[ \t]*\{`)
-	tablePlace = regexp.MustCompile(`(?i)\b(from|join|into|update|table)\s+[A-Za-z0-9_."]*$`)
-	qualified  = regexp.MustCompile(`([A-Za-z_][A-Za-z0-9_]*|"[^"]+")\.$`)
-	aliasOf    = regexp.MustCompile(`(?i)\b(?:from|join|into|update)\s+([\w."]+)(?:\s+(?:as\s+)?([A-Za-z_]\w*))?`)
+	sqlBlock   = lazyregexp.New(`\bsql[ \t]+"([^"\n]*)"[ \t]*\{`)
+	tablePlace = lazyregexp.New(`(?i)\b(from|join|into|update|table)\s+[A-Za-z0-9_."]*$`)
+	qualified  = lazyregexp.New(`([A-Za-z_][A-Za-z0-9_]*|"[^"]+")\.$`)
+	aliasOf    = lazyregexp.New(`(?i)\b(?:from|join|into|update)\s+([\w."]+)(?:\s+(?:as\s+)?([A-Za-z_]\w*))?`)
 )
 
 // sqlKeywords are the words of statements that are written most.

@@ -2,9 +2,10 @@ package editor
 
 import (
 	"bytes"
-	"regexp"
 	"slices"
 	"strings"
+
+	"hatchel/internal/lazyregexp"
 )
 
 // cursor is what the text says about an offset, without its being parsed: half-typed text has no syntax.
@@ -42,9 +43,9 @@ var closers = map[frameKind]string{frameBody: "\n}", frameObject: "}", framePare
 	frameQuote: `"`, frameInterpolation: "}"}
 
 var (
-	heredocStart = regexp.MustCompile(`^<<-?([A-Za-z_][A-Za-z0-9_-]*)[ \t]*\r?\n`)
-	blockHeader  = regexp.MustCompile(`^[ \t]*[A-Za-z_][\w-]*([ \t]+("[^"\n]*"|[A-Za-z_][\w-]*))*[ \t]*$`)
-	blockLine    = regexp.MustCompile(`^([a-z_]+)([ \t]+"[^"\n]*")*[ \t]*\{`)
+	heredocStart = lazyregexp.New(`^<<-?([A-Za-z_][A-Za-z0-9_-]*)[ \t]*\r?\n`)
+	blockHeader  = lazyregexp.New(`^[ \t]*[A-Za-z_][\w-]*([ \t]+("[^"\n]*"|[A-Za-z_][\w-]*))*[ \t]*$`)
+	blockLine    = lazyregexp.New(`^([a-z_]+)([ \t]+"[^"\n]*")*[ \t]*\{`)
 )
 
 // readCursor reads the text up to an offset. Types are the names of the top-level blocks, at each of which it starts

@@ -3,7 +3,6 @@ package editor
 import (
 	"fmt"
 	"io/fs"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -11,6 +10,7 @@ import (
 
 	"hatchel/hcl"
 	"hatchel/hcl/diag"
+	"hatchel/internal/lazyregexp"
 )
 
 // Edit replaces a part of a file.
@@ -56,7 +56,7 @@ func (p *Project) Rename(f *File, offset int, name string) (map[string][]Edit, e
 	return edits, whole.checkRenamed(s, name, edits)
 }
 
-var exposedName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
+var exposedName = lazyregexp.New(`^[A-Za-z0-9_.-]{1,64}$`)
 
 // checkNewName refuses a name that is not valid or taken.
 func (p *Project) checkNewName(s Symbol, name string) error {

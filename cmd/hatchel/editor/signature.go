@@ -1,9 +1,10 @@
 package editor
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"hatchel/internal/lazyregexp"
 )
 
 // Signature is the function whose arguments are at a cursor.
@@ -14,7 +15,7 @@ type Signature struct {
 	Active int      // which of the Params is at the cursor
 }
 
-var callBefore = regexp.MustCompile(`([A-Za-z_][A-Za-z0-9_]*)$`)
+var callBefore = lazyregexp.New(`([A-Za-z_][A-Za-z0-9_]*)$`)
 
 // SignatureAt returns the function whose arguments are at an offset of a text, which need not be complete; nil for
 // none.

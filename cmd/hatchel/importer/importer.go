@@ -6,8 +6,9 @@ package importer
 import (
 	"cmp"
 	"encoding/json"
-	"regexp"
 	"slices"
+
+	"hatchel/internal/lazyregexp"
 )
 
 // Result is what an import of one source generates. Blocks of one File are written in their order.
@@ -64,7 +65,7 @@ func (r *Result) Empty() bool {
 	return !slices.ContainsFunc(r.Blocks, func(b Block) bool { return offered.MatchString(b.Text) })
 }
 
-var offered = regexp.MustCompile(`(?m)^(tool|prompt) "`)
+var offered = lazyregexp.New(`(?m)^(tool|prompt) "`)
 
 // Unwritten returns the report of a result that is not written.
 func (r *Result) Unwritten() *Report {

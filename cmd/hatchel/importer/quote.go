@@ -2,11 +2,11 @@ package importer
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
+	"hatchel/internal/lazyregexp"
 	"hatchel/internal/printable"
 )
 
@@ -165,4 +165,4 @@ func Key(name string) string {
 	return name
 }
 
-var plainKey = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
+var plainKey = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_-]*$`)

@@ -1,11 +1,11 @@
 package importer
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"hatchel/cmd/hatchel/lint/injection"
+	"hatchel/internal/lazyregexp"
 	"hatchel/internal/printable"
 )
 
@@ -32,7 +32,7 @@ func (r *Result) Describe(name, what, text, origin string, max int) string {
 func Steers(text string) bool { return len(injection.Steering(text)) > 0 }
 
 // stringLiteral matches the texts of a block.
-var stringLiteral = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+var stringLiteral = lazyregexp.New(`"(?:[^"\\]|\\.)*"`)
 
 // firstSentence returns the text up to its first full stop or line break.
 func firstSentence(text string) string {

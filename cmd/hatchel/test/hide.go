@@ -5,13 +5,13 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
 	"hatchel/adapters"
 	"hatchel/hcl/value"
 	"hatchel/internal/credential"
+	"hatchel/internal/lazyregexp"
 	"hatchel/runtime/stage/result"
 )
 
@@ -53,7 +53,7 @@ func newHider(secrets []Secret, dir string) *hider {
 	return &hider{strings.NewReplacer(list...), dir}
 }
 
-var escapes = regexp.MustCompile(`%[0-9A-F]{2}`)
+var escapes = lazyregexp.New(`%[0-9A-F]{2}`)
 
 // lowerEscapes returns an escaped text with the other case of its escapes.
 func lowerEscapes(text string) string { return escapes.ReplaceAllStringFunc(text, strings.ToLower) }
@@ -70,13 +70,13 @@ func (h *hider) text(text string) string {
 }
 
 // stagedFile matches the directory of an uploaded file, which differs in each call.
-var stagedFile = regexp.MustCompile(`[^\s*]*/hatchel-files-\d+/\w+/\w+/`)
+var stagedFile = lazyregexp.New(`[^\s*]*/hatchel-files-\d+/\w+/\w+/`)
 
 // encodedMark surrounds the markers of encoded secrets until the characters around them are removed, which may encode a
 // part of the secret, too.
 const encodedMark = "\x00"
 
-var encodedRuns = regexp.MustCompile(`[A-Za-z0-9+/_=-]*\x00(\{\{[A-Za-z0-9_.-]+\}\})\x00[A-Za-z0-9+/_=-]*`)
+var encodedRuns = lazyregexp.New(`[A-Za-z0-9+/_=-]*\x00(\{\{[A-Za-z0-9_.-]+\}\})\x00[A-Za-z0-9+/_=-]*`)
 
 // value returns a value without secrets. A number that is one becomes a text.
 func (h *hider) value(v any) any {
@@ -145,7 +145,7 @@ func hideCredential(v any) any {
 
 var authSchemes = map[string]bool{"bearer": true, "basic": true, "digest": true, "token": true, "negotiate": true}
 
-var wholeMarker = regexp.MustCompile(`^\{\{[A-Za-z0-9_.-]+\}\}$`)
+var wholeMarker = lazyregexp.New(`^\{\{[A-Za-z0-9_.-]+\}\}$`)
 
 func isMarker(text string) bool { return wholeMarker.MatchString(text) }
 
@@ -200,9 +200,9 @@ func holds(text string, secrets []Secret, depth int) (Secret, bool) {
 }
 
 var (
-	base64Runs  = regexp.MustCompile(`[A-Za-z0-9+/_-]{8,}(\r?\n[A-Za-z0-9+/_-]+)*`)
-	hexRuns     = regexp.MustCompile(`[0-9A-Fa-f]{16,}`)
-	jsonEscapes = regexp.MustCompile(`\\(u[0-9A-Fa-f]{4}|["\\/bfnrt])`)
+	base64Runs  = lazyregexp.New(`[A-Za-z0-9+/_-]{8,}(\r?\n[A-Za-z0-9+/_-]+)*`)
+	hexRuns     = lazyregexp.New(`[0-9A-Fa-f]{16,}`)
+	jsonEscapes = lazyregexp.New(`\\(u[0-9A-Fa-f]{4}|["\\/bfnrt])`)
 )
 
 // unwrap returns what a text encodes: with percent signs, as JSON, in base64 and in hexadecimal.
@@ -254,7 +254,7 @@ func unwrap(text string) (out []string) {
 	return out
 }
 
-var percent = regexp.MustCompile(`%[0-9A-Fa-f]{2}`)
+var percent = lazyregexp.New(`%[0-9A-Fa-f]{2}`)
 
 // tailless returns how many characters at the end of so many of base64 are no whole byte.
 func tailless(n int) int {

@@ -2,7 +2,6 @@ package test
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"hatchel/cmd/hatchel/importer"
@@ -10,6 +9,7 @@ import (
 	"hatchel/hcl/schema"
 	"hatchel/hcl/syntax"
 	"hatchel/hcl/value"
+	"hatchel/internal/lazyregexp"
 	"hatchel/internal/printable"
 )
 
@@ -90,7 +90,7 @@ func (b *block) setArgument(a mock.Argument, v any) {
 func (b *block) set(name string, v any) { b.parts = append(b.parts, name+" = "+writeValue(v, "")+"\n") }
 
 // blankLines matches line breaks with the blank lines behind them, which mean nothing in statements and scripts.
-var blankLines = regexp.MustCompile(`\n(\s*\n)*`)
+var blankLines = lazyregexp.New(`\n(\s*\n)*`)
 
 // isHeredoc reports whether a text is one of several lines that a heredoc can hold.
 func isHeredoc(text string) bool {
@@ -197,7 +197,7 @@ func writeInline(out *strings.Builder, v any) {
 	}
 }
 
-var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var identifier = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // reserved are names that are not read as the name of a member.
 var reserved = map[string]bool{"null": true, "true": true, "false": true, "for": true}

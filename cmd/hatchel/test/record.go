@@ -8,12 +8,12 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"hatchel/cmd/hatchel/test/testblock"
 	"hatchel/hcl/value"
+	"hatchel/internal/lazyregexp"
 )
 
 // recordedTape is a tape and the tests that have recorded it.
@@ -124,7 +124,7 @@ func (r *Report) tapes() (tapes []*recordedTape) {
 	return tapes
 }
 
-var notInNames = regexp.MustCompile(`[^\pL\pN]+`)
+var notInNames = lazyregexp.New(`[^\pL\pN]+`)
 
 const maxSlug = 80 // runes
 

@@ -2,7 +2,6 @@ package hclexpr
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -10,12 +9,13 @@ import (
 
 	"hatchel/hcl/diag"
 	"hatchel/hcl/template"
+	"hatchel/internal/lazyregexp"
 )
 
 // foreignPlaceholder matches what is a value in other template languages: {{ input.x }}, $input.x,
 // {% if … %}. It does not match other names, because a template for another program may be sent as
 // text.
-var foreignPlaceholder = regexp.MustCompile(`\{\{-?\s*(` + rootName + `(?:[\w.-]*\w)?)\s*-?\}\}` +
+var foreignPlaceholder = lazyregexp.New(`\{\{-?\s*(` + rootName + `(?:[\w.-]*\w)?)\s*-?\}\}` +
 	`|\$(` + rootName + `(?:[\w.]*\w)?)|\{%-?\s*(?:if|for|else|endif|endfor)\b[^}]*%\}`)
 
 const rootName = `(?:input|var|local|step|output|each|secret|caller)\.[A-Za-z_]`
@@ -52,26 +52,26 @@ func (c *Compiler) warnReference(e hclsyntax.Expression) {
 }
 
 // referenceText matches a text of the form a.b.c.
-var referenceText = regexp.MustCompile(`^\w+(\.\w*)+$`)
+var referenceText = lazyregexp.New(`^\w+(\.\w*)+$`)
 
 // embeddedLanguage is a language that another system parses out of a text. A value in the text is
 // not one complete value to that system.
 type embeddedLanguage struct {
-	names   []string       // arguments and members that hold it; none: any
-	pattern *regexp.Regexp // matches the text of the author
+	names   []string           // arguments and members that hold it; none: any
+	pattern *lazyregexp.Regexp // matches the text of the author
 	phrase  string
 	advice  string // what to write, with the value as %s
 }
 
 var embeddedLanguages = []embeddedLanguage{
-	{nil, regexp.MustCompile(`(?s)^\s*(query|mutation|subscription|fragment)\b[^{]*\{`), "a GraphQL document",
+	{nil, lazyregexp.New(`(?s)^\s*(query|mutation|subscription|fragment)\b[^{]*\{`), "a GraphQL document",
 		"Declare a variable in the document and send the value beside it: variables = { x = %s }."},
-	{[]string{"query", "document"}, regexp.MustCompile(`(?s)^\s*\{.*\{`), "a GraphQL document",
+	{[]string{"query", "document"}, lazyregexp.New(`(?s)^\s*\{.*\{`), "a GraphQL document",
 		"Declare a variable in the document and send the value beside it: variables = { x = %s }."},
-	{nil, regexp.MustCompile(`(?s)^\s*[{\[]\s*("|[{\[])`), "JSON",
+	{nil, lazyregexp.New(`(?s)^\s*[{\[]\s*("|[{\[])`), "JSON",
 		"Write the whole as a value, json = { x = %s }, or this part as ${jsonencode(%[1]s)}."},
 	{[]string{"jql", "cql", "soql", "sosl", "aql", "kql", "spl", "promql", "logql", "sql", "filter", "$filter",
-		"where"}, regexp.MustCompile(`[=<>~:(]|\b(?i:in|like|contains|eq|ne|and|or)\b`), "a query",
+		"where"}, lazyregexp.New(`[=<>~:(]|\b(?i:in|like|contains|eq|ne|and|or)\b`), "a query",
 		"Send it as a variable where that system has them, else as one quoted text, ${jsonencode(%s)}, or " +
 			"allow only letters and digits by an enum, a pattern or a format."},
 }

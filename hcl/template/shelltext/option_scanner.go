@@ -182,7 +182,7 @@ func (s *optionScanner) scanOperand(w word) (done bool) {
 		return false
 	}
 	s.operands++
-	if sub, ok := commandSpecs[s.subcommand+"-"+w.text]; ok && s.operands == 1 && w.constant {
+	if sub, ok := commandSpecs()[s.subcommand+"-"+w.text]; ok && s.operands == 1 && w.constant {
 		s.commandSpec, s.subcommand, s.operands = sub, s.subcommand+"-"+w.text, 0
 		return false
 	}

@@ -3,10 +3,10 @@ package sqltext
 import (
 	"cmp"
 	"maps"
-	"regexp"
 	"slices"
 
 	"hatchel/hcl/template"
+	"hatchel/internal/lazyregexp"
 )
 
 // generate assembles the program of a valid template.
@@ -94,7 +94,7 @@ func (c *checker) rewriteIn(text string, t *template.Text, h *template.Interpola
 	return text[:before+p.list.from] + with + text[before+p.list.to:]
 }
 
-var isNull = regexp.MustCompile(`(?i)^\s+IS\s+(NOT\s+)?NULL\b`)
+var isNull = lazyregexp.New(`(?i)^\s+IS\s+(NOT\s+)?NULL\b`)
 
 // generateInterpolation assembles one interpolation; next is the node after it.
 func (c *checker) generateInterpolation(h *template.Interpolation, next template.Node) op {

@@ -3,13 +3,13 @@ package console
 import (
 	"fmt"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
+	"hatchel/internal/lazyregexp"
 )
 
 // A form has a field for each input of a tool. It is made of the type and of what was posted, so that the three ways to
@@ -219,7 +219,7 @@ func (b formBuilder) row(f *field, index string, depth int) *row {
 	return r
 }
 
-var plainMember = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
+var plainMember = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_-]*$`)
 
 // memberPath and joinPath build paths as violations have them.
 func memberPath(name string) string {

@@ -1,7 +1,6 @@
 package access
 
 import (
-	"regexp"
 	"regexp/syntax"
 	"slices"
 	"strings"
@@ -10,6 +9,7 @@ import (
 
 	"hatchel/hcl/eval"
 	"hatchel/hcl/surface"
+	"hatchel/internal/lazyregexp"
 )
 
 // Rules may decide about a subject or a group by other means than a comparison with its name: by a prefix, by a
@@ -20,7 +20,7 @@ import (
 const maxCandidates = 64
 
 // literals matches the texts in the normal form of a rule.
-var literals = regexp.MustCompile(`'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"`)
+var literals = lazyregexp.New(`'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"`)
 
 // candidate is the name of a candidate.
 type candidate struct {

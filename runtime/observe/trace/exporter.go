@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -21,6 +20,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	oteltrace "go.opentelemetry.io/otel/trace"
 
+	"hatchel/internal/lazyregexp"
 	"hatchel/internal/queue"
 	"hatchel/internal/service"
 )
@@ -193,8 +193,8 @@ func (e *Exporter) send(ctx context.Context, least int) {
 
 // The client has no types for these errors.
 var (
-	partialSuccess = regexp.MustCompile(`(?s)OTLP partial success: .* \((\d+) spans rejected\)`)
-	statusError    = regexp.MustCompile(`^traces export: failed to send to \S+: (\d{3}) `)
+	partialSuccess = lazyregexp.New(`(?s)OTLP partial success: .* \((\d+) spans rejected\)`)
+	statusError    = lazyregexp.New(`^traces export: failed to send to \S+: (\d{3}) `)
 )
 
 // countRejected returns how many spans of a batch the collector has not taken. A collector that takes all may send a

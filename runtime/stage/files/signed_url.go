@@ -9,11 +9,11 @@ import (
 	"encoding/json"
 	"errors"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"time"
 
+	"hatchel/internal/lazyregexp"
 	"hatchel/runtime/durable/state"
 )
 
@@ -92,7 +92,7 @@ func (s *Store) verify(ctx context.Context, method, id string, query url.Values)
 	return err
 }
 
-var signatureParameter = regexp.MustCompile(`signature=[A-Za-z0-9_-]{43}`)
+var signatureParameter = lazyregexp.New(`signature=[A-Za-z0-9_-]{43}`)
 
 // RedactSignatures replaces the signatures in a text, so that none of its URLs can be used.
 func RedactSignatures(text string) string {

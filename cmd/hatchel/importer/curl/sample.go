@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"regexp"
 	"strings"
 
 	"hatchel/cmd/hatchel/importer"
 	"hatchel/internal/credential"
+	"hatchel/internal/lazyregexp"
 )
 
 // member is one member of an object, in the order of the sample.
@@ -124,14 +124,14 @@ func isCredential(name, value string) bool {
 }
 
 var (
-	number = regexp.MustCompile(`^[0-9]+$`)
-	uuid   = regexp.MustCompile(`(?i)^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
-	idLike = regexp.MustCompile(`^[A-Za-z]{0,6}[-_]?[0-9][-_A-Za-z0-9]*$|` +
+	number = lazyregexp.New(`^[0-9]+$`)
+	uuid   = lazyregexp.New(`(?i)^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
+	idLike = lazyregexp.New(`^[A-Za-z]{0,6}[-_]?[0-9][-_A-Za-z0-9]*$|` +
 		`^[-_A-Za-z0-9]*[0-9][-_A-Za-z0-9]{7,}$|[@:]|^\{.*\}$`)
 )
 
 // version matches path words such as v1, v2.1 and 2024-10, which are no ids.
-var version = regexp.MustCompile(`^v[0-9]+([._][0-9]+)*(alpha|beta)?[0-9]*$|` +
+var version = lazyregexp.New(`^v[0-9]+([._][0-9]+)*(alpha|beta)?[0-9]*$|` +
 	`^[0-9]{4}-[0-9]{2}(-[0-9]{2})?$|^[0-9]+\.[0-9]+$`)
 
 // looksLikeID returns the type of a path word that looks like an id.

@@ -1,12 +1,13 @@
 package dbschema
 
 import (
-	"regexp"
 	"strings"
+
+	"hatchel/internal/lazyregexp"
 )
 
 // checkToken matches one token of a condition: a quoted text, a quoted name, a word, a cast, or a character.
-var checkToken = regexp.MustCompile("'(?:[^'\\\\]|''|\\\\.)*'|" +
+var checkToken = lazyregexp.New("'(?:[^'\\\\]|''|\\\\.)*'|" +
 	"\"(?:[^\"]|\"\")*\"|`(?:[^`]|``)*`|\\[[A-Za-z_][^\\]]*\\]|" +
 	"[\\pL_][\\pL\\pN_$]*|-?[0-9]+|::|--[^\n]*|/\\*(?s:.*?)\\*/|\\S")
 

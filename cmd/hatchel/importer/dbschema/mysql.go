@@ -2,8 +2,9 @@ package dbschema
 
 import (
 	"context"
-	"regexp"
 	"strings"
+
+	"hatchel/internal/lazyregexp"
 )
 
 type mysql struct{}
@@ -59,7 +60,7 @@ var mysqlKinds = map[string]kind{
 }
 
 // enumValue matches one value of a type enum('a','b').
-var enumValue = regexp.MustCompile(`'(?:[^']|'')*'`)
+var enumValue = lazyregexp.New(`'(?:[^']|'')*'`)
 
 func (mysql) classify(row map[string]any, c *column) {
 	base := strings.ToLower(str(row, "base_type"))
@@ -87,7 +88,7 @@ func addRefs(d dialect, rows []map[string]any) {
 	}
 }
 
-var plainName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var plainName = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // quoteIfNeeded quotes a name unless it is a plain name and no keyword.
 func quoteIfNeeded(name, mark string) string {

@@ -2,11 +2,11 @@ package openapi
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"hatchel/cmd/hatchel/importer"
+	"hatchel/internal/lazyregexp"
 )
 
 func baseType(mediaType string) string {
@@ -79,7 +79,7 @@ func (g *generator) body(op *operation, parameters []node) error {
 }
 
 // visible matches the characters that a media type, which is sent as a header, may have.
-var visible = regexp.MustCompile(`^[ -~]*$`)
+var visible = lazyregexp.New(`^[ -~]*$`)
 
 func (g *generator) findBody(op *operation, parameters []node) (*bodyOf, error) {
 	if g.version2 {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"hatchel/cmd/hatchel/importer"
+	"hatchel/internal/lazyregexp"
 	"hatchel/internal/printable"
 )
 
@@ -136,7 +137,7 @@ func (g *generator) collectOperation(name, method string, item, n node) {
 	g.operations = append(g.operations, op)
 }
 
-var versionWord = regexp.MustCompile(
+var versionWord = lazyregexp.New(
 	`^(?:api|rest|v[0-9]+(?:[a-z]+[0-9]*|\.[0-9]+)?|[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9.]+)$`)
 
 func firstPathWord(p string) string {

@@ -3,11 +3,11 @@ package openapi
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"hatchel/cmd/hatchel/importer"
+	"hatchel/internal/lazyregexp"
 	"hatchel/internal/printable"
 )
 
@@ -163,7 +163,7 @@ func (g *generator) parameter(op *operation, n node, in string) error {
 	return nil
 }
 
-var headerName = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
+var headerName = lazyregexp.New("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
 
 // addParameter keeps a parameter for the URL, the query or the headers.
 func (op *operation) addParameter(p *parameter) { op.params = append(op.params, p) }

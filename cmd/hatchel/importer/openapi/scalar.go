@@ -3,20 +3,20 @@ package openapi
 import (
 	"encoding/json"
 	"math/big"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"hatchel/cmd/hatchel/importer"
 	language "hatchel/hcl/schema"
+	"hatchel/internal/lazyregexp"
 	"hatchel/internal/printable"
 )
 
 // maxEnum is the number of values up to which an enum is one.
 const maxEnum = 60
 
-var decimal = regexp.MustCompile(`^-?(?:0|[1-9][0-9]{0,30})(?:\.[0-9]{1,30})?(?:[eE][+-]?[0-9]{1,3})?$`)
+var decimal = lazyregexp.New(`^-?(?:0|[1-9][0-9]{0,30})(?:\.[0-9]{1,30})?(?:[eE][+-]?[0-9]{1,3})?$`)
 
 // numberText returns a number as HCL writes it, or "".
 func numberText(n node) string {

@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
 	"hatchel/cmd/hatchel/importer"
+	"hatchel/internal/lazyregexp"
 )
 
 // connection is one connection block: a server and a way to authenticate.
@@ -119,8 +119,8 @@ func (c *connections) serverURL(server node) string {
 }
 
 var (
-	serverVariable = regexp.MustCompile(`\{([^{}]*)\}`)
-	schemeVariable = regexp.MustCompile(`^\{([^{}]*)\}://`) // its default is written
+	serverVariable = lazyregexp.New(`\{([^{}]*)\}`)
+	schemeVariable = lazyregexp.New(`^\{([^{}]*)\}://`) // its default is written
 )
 
 // finish names the connections, the most used first.

@@ -14,11 +14,12 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"syscall"
 	"time"
+
+	"hatchel/internal/lazyregexp"
 )
 
 // Bounds of what one import reads.
@@ -243,4 +244,4 @@ func redactedReference(ref string) string {
 	return ref
 }
 
-var userInfo = regexp.MustCompile(`^([^/]*//)[^/]*@`)
+var userInfo = lazyregexp.New(`^([^/]*//)[^/]*@`)

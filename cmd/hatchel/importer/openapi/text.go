@@ -2,36 +2,36 @@ package openapi
 
 import (
 	"html"
-	"regexp"
 	"strings"
 	"sync"
 	"unicode"
 
 	"hatchel/cmd/hatchel/importer"
+	"hatchel/internal/lazyregexp"
 	"hatchel/internal/printable"
 )
 
 // markupRule is a kind of markup, and what stays of it.
 type markupRule struct {
-	pattern *regexp.Regexp
+	pattern *lazyregexp.Regexp
 	kept    string
 }
 
 // markupRules are applied in this order. They are compiled when an import begins: they take a megabyte of memory.
 var markupRules = sync.OnceValue(func() []markupRule {
 	return []markupRule{
-		{regexp.MustCompile("(?s)```.*?(?:```|$)"), " "},                 // code
-		{regexp.MustCompile(`(?s)<!--.*?-->`), " "},                      // a comment of HTML
-		{regexp.MustCompile(`!\[[^\]]{0,200}\]\([^)]{0,500}\)`), ""},     // an image
-		{regexp.MustCompile(`\[([^\]]{1,200})\]\([^)]{0,500}\)`), "$1"},  // a link
-		{regexp.MustCompile(`\[([^\]]{1,200})\]\[[^\]]{0,100}\]`), "$1"}, // a link by reference
-		{regexp.MustCompile(`</?[A-Za-z][^<>]{0,200}>`), " "},            // a tag of HTML
-		{regexp.MustCompile(`(?m)^[ \t]*\|.*$`), ""},                     // a row of a table
-		{regexp.MustCompile(`(?m)^#{1,6}[ \t]+(.*?)[ \t#]*$`), "$1."},    // a heading
-		{regexp.MustCompile(`(?m)^[ \t]*>[ \t]?(?:\[![A-Z]+\])?`), ""},   // a quotation, or an admonition
-		{regexp.MustCompile(`(?m)^[ \t]*[*+-][ \t]+`), ""},               // a bullet
-		{regexp.MustCompile(`\*\*([^*\n]+)\*\*|__([^_\n]+)__`), "$1$2"},  // emphasis
-		{regexp.MustCompile(`\s*\(?https?://[^\s)]+\)?`), ""},            // an address
+		{lazyregexp.New("(?s)```.*?(?:```|$)"), " "},                 // code
+		{lazyregexp.New(`(?s)<!--.*?-->`), " "},                      // a comment of HTML
+		{lazyregexp.New(`!\[[^\]]{0,200}\]\([^)]{0,500}\)`), ""},     // an image
+		{lazyregexp.New(`\[([^\]]{1,200})\]\([^)]{0,500}\)`), "$1"},  // a link
+		{lazyregexp.New(`\[([^\]]{1,200})\]\[[^\]]{0,100}\]`), "$1"}, // a link by reference
+		{lazyregexp.New(`</?[A-Za-z][^<>]{0,200}>`), " "},            // a tag of HTML
+		{lazyregexp.New(`(?m)^[ \t]*\|.*$`), ""},                     // a row of a table
+		{lazyregexp.New(`(?m)^#{1,6}[ \t]+(.*?)[ \t#]*$`), "$1."},    // a heading
+		{lazyregexp.New(`(?m)^[ \t]*>[ \t]?(?:\[![A-Z]+\])?`), ""},   // a quotation, or an admonition
+		{lazyregexp.New(`(?m)^[ \t]*[*+-][ \t]+`), ""},               // a bullet
+		{lazyregexp.New(`\*\*([^*\n]+)\*\*|__([^_\n]+)__`), "$1$2"},  // emphasis
+		{lazyregexp.New(`\s*\(?https?://[^\s)]+\)?`), ""},            // an address
 	}
 })
 

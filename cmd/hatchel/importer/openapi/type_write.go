@@ -2,7 +2,6 @@ package openapi
 
 import (
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"hatchel/cmd/hatchel/importer"
 	language "hatchel/hcl/schema"
 	"hatchel/hcl/value"
+	"hatchel/internal/lazyregexp"
 	"hatchel/internal/printable"
 )
 
@@ -29,7 +29,7 @@ type typeKey struct {
 
 func (t *tree) typeKey() typeKey { return typeKey{t.identity(), t.answer, t.cap} }
 
-var identifier = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
+var identifier = lazyregexp.New(`^[A-Za-z][A-Za-z0-9_]*$`)
 
 // reserved are identifiers that are words of HCL or of the programs in quotes.
 var reserved = []string{"true", "false", "null", "for", "in", "if", "else", "endif", "endfor", "not", "and", "or",

@@ -3,14 +3,14 @@ package openapi
 import (
 	"fmt"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
 	"hatchel/cmd/hatchel/importer"
+	"hatchel/internal/lazyregexp"
 )
 
-var pathParameter = regexp.MustCompile(`\{([^{}/]+)\}`)
+var pathParameter = lazyregexp.New(`\{([^{}/]+)\}`)
 
 // buildURL writes the path, the query and the headers.
 func (g *generator) buildURL(op *operation) error {

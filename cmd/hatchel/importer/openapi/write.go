@@ -3,12 +3,12 @@ package openapi
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"hatchel/cmd/hatchel/importer"
+	"hatchel/internal/lazyregexp"
 	"hatchel/internal/printable"
 )
 
@@ -294,7 +294,7 @@ func (g *generator) loseOnce(name, kind, detail, origin string) {
 }
 
 // hostPart matches the value of a server variable that can stand anywhere in a URL.
-var hostPart = regexp.MustCompile(`^[A-Za-z0-9]([-A-Za-z0-9._~:/]*[A-Za-z0-9/])?$`)
+var hostPart = lazyregexp.New(`^[A-Za-z0-9]([-A-Za-z0-9._~:/]*[A-Za-z0-9/])?$`)
 
 func (g *generator) connectionBlock(one *connection, base string) string {
 	out := g.connections.credentialsOf(one)

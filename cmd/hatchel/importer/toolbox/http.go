@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"regexp"
 	"slices"
 	"sort"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"hatchel/cmd/hatchel/importer"
 	"hatchel/cmd/hatchel/importer/yamlfile"
 	"hatchel/internal/credential"
+	"hatchel/internal/lazyregexp"
 )
 
 // httpSource is a source of the kind http.
@@ -78,8 +78,8 @@ func (g *generator) headerEntries(s *source, i item, headers map[string]string) 
 }
 
 var (
-	references = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)(:[^}]*)?\}`)
-	authScheme = regexp.MustCompile(`^(Bearer|Basic|Token|Digest|ApiKey) +(\S.*)$`)
+	references = lazyregexp.New(`\$\{([A-Za-z_][A-Za-z0-9_]*)(:[^}]*)?\}`)
+	authScheme = lazyregexp.New(`^(Bearer|Basic|Token|Digest|ApiKey) +(\S.*)$`)
 )
 
 // constant returns a header or a parameter of every request. References are variables, or secrets where the name is
@@ -202,7 +202,7 @@ func (r *httpRequest) value(p parameter) string {
 	return "input." + r.inputs[p.Name]
 }
 
-var goAction = regexp.MustCompile(`\{\{\s*(json +)?\.([A-Za-z_][A-Za-z0-9_]*)\s*\}\}`)
+var goAction = lazyregexp.New(`\{\{\s*(json +)?\.([A-Za-z_][A-Za-z0-9_]*)\s*\}\}`)
 
 // template writes a text with {{.name}} as the inside of a quoted template.
 func (r *httpRequest) template(text string) (string, error) {

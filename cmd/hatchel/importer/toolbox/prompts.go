@@ -2,13 +2,13 @@ package toolbox
 
 import (
 	"fmt"
-	"regexp"
 
 	"hatchel/cmd/hatchel/importer"
 	"hatchel/cmd/hatchel/importer/yamlfile"
+	"hatchel/internal/lazyregexp"
 )
 
-var promptReference = regexp.MustCompile(`\{\{\s*\.([A-Za-z_][A-Za-z0-9_]*)\s*\}\}`)
+var promptReference = lazyregexp.New(`\{\{\s*\.([A-Za-z_][A-Za-z0-9_]*)\s*\}\}`)
 
 // addPrompt adds the block of one prompt.
 func (g *generator) addPrompt(i item) {

@@ -11,6 +11,7 @@ import (
 
 	"hatchel/cmd/hatchel/importer"
 	"hatchel/cmd/hatchel/importer/yamlfile"
+	"hatchel/internal/lazyregexp"
 )
 
 // source is one database.
@@ -124,7 +125,7 @@ func (g *generator) url(s *source, t *sourceText, i item) string {
 }
 
 // reference matches ${NAME} and ${NAME:default}.
-var reference = regexp.MustCompile(`^\$\{([A-Za-z_][A-Za-z0-9_]*)(:[^}]*)?\}$`)
+var reference = lazyregexp.New(`^\$\{([A-Za-z_][A-Za-z0-9_]*)(:[^}]*)?\}$`)
 
 // part returns a part of a URL: constant text, or a variable.
 func (g *generator) part(text string, encode bool) string {
@@ -252,7 +253,7 @@ func (g *generator) writeSources() {
 	})
 }
 
-var declaration = regexp.MustCompile(`\b(var|secret)\.([a-z0-9_]+)`)
+var declaration = lazyregexp.New(`\b(var|secret)\.([a-z0-9_]+)`)
 
 // prebuiltTool returns the tool of a set of this program with the same purpose as a built-in kind.
 func prebuiltTool(s *source, kind, name, description string) (string, error) {

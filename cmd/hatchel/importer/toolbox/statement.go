@@ -3,11 +3,11 @@ package toolbox
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"hatchel/cmd/hatchel/importer"
+	"hatchel/internal/lazyregexp"
 	"hatchel/internal/printable"
 )
 
@@ -42,11 +42,11 @@ func newStatement(dialect string, t *tool) *statement {
 
 // sqlToken matches what a statement consists of: texts, names in quotes, comments, dollar quotes, actions of Go
 // templates, markers, and anything else.
-var sqlToken = regexp.MustCompile(`'(?:[^']|'')*'` + "|\"(?:[^\"]|\"\")*\"|`(?:[^`]|``)*`" +
+var sqlToken = lazyregexp.New(`'(?:[^']|'')*'` + "|\"(?:[^\"]|\"\")*\"|`(?:[^`]|``)*`" +
 	`|--[^\n]*|/\*(?s:.*?)\*/|\{\{(?s:.*?)\}\}|\$[0-9]+|\$[A-Za-z_]*\$|\?[0-9]*|::|:[A-Za-z_][A-Za-z0-9_]*|(?s:.)`)
 
 // explained matches a statement that is wholly, or behind EXPLAIN, a text of the caller.
-var explained = regexp.MustCompile(`(?is)^\s*((?:explain\b[^{}']*)?)\{\{\s*\.([A-Za-z_][A-Za-z0-9_]*)\s*\}\}\s*;?\s*$`)
+var explained = lazyregexp.New(`(?is)^\s*((?:explain\b[^{}']*)?)\{\{\s*\.([A-Za-z_][A-Za-z0-9_]*)\s*\}\}\s*;?\s*$`)
 
 // translate returns the statement as a template of the language, in which every marker is a bound value.
 func (b *statement) translate(text string) (string, error) {
@@ -83,7 +83,7 @@ func (b *statement) translate(text string) (string, error) {
 	return out.String(), nil
 }
 
-var dollarQuote = regexp.MustCompile(`^\$[A-Za-z_]*\$$`)
+var dollarQuote = lazyregexp.New(`^\$[A-Za-z_]*\$$`)
 
 func (b *statement) translateToken(token string) (string, error) {
 	switch {
@@ -132,7 +132,7 @@ func (b *statement) parameter(i int) (string, error) {
 }
 
 // claimName matches names that are identifiers of the language.
-var claimName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var claimName = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 func (b *statement) template(name string) *parameter {
 	for i, p := range b.templates {
@@ -144,8 +144,8 @@ func (b *statement) template(name string) *parameter {
 }
 
 var (
-	plainAction = regexp.MustCompile(`^(?:array +)?\.([A-Za-z_][A-Za-z0-9_]*)$`)
-	ifAction    = regexp.MustCompile(`^if +\.([A-Za-z_][A-Za-z0-9_]*)$`)
+	plainAction = lazyregexp.New(`^(?:array +)?\.([A-Za-z_][A-Za-z0-9_]*)$`)
+	ifAction    = lazyregexp.New(`^if +\.([A-Za-z_][A-Za-z0-9_]*)$`)
 )
 
 // quoted returns the value of a template parameter that stands alone in quotes.
@@ -199,9 +199,9 @@ func (b *statement) action(action string) (string, error) {
 
 // writing matches the first word of statements that change something, and such words after WITH.
 var (
-	noise       = regexp.MustCompile(`'(?:[^']|'')*'|--[^\n]*|/\*(?s:.*?)\*/`)
-	firstWord   = regexp.MustCompile(`[A-Za-z]+`)
-	changesData = regexp.MustCompile(`(?i)\b(INSERT|UPDATE|DELETE|MERGE|REPLACE)\b`)
+	noise       = lazyregexp.New(`'(?:[^']|'')*'|--[^\n]*|/\*(?s:.*?)\*/`)
+	firstWord   = lazyregexp.New(`[A-Za-z]+`)
+	changesData = lazyregexp.New(`(?i)\b(INSERT|UPDATE|DELETE|MERGE|REPLACE)\b`)
 )
 
 // writesData reports whether a statement changes something.

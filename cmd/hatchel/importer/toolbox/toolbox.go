@@ -5,7 +5,6 @@ package toolbox
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -13,6 +12,7 @@ import (
 
 	"hatchel/cmd/hatchel/importer"
 	"hatchel/cmd/hatchel/importer/yamlfile"
+	"hatchel/internal/lazyregexp"
 )
 
 // maxSource is the maximum size of a configuration in bytes.
@@ -130,7 +130,7 @@ type tool struct {
 	AuthRequired       []string    `yaml:"authRequired"`
 }
 
-var toolName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,63}$`)
+var toolName = lazyregexp.New(`^[A-Za-z][A-Za-z0-9_-]{0,63}$`)
 
 // addTool adds the block of one tool, or reports why there is none.
 func (g *generator) addTool(i item) {

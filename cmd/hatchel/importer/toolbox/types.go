@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"hatchel/cmd/hatchel/importer"
+	"hatchel/internal/lazyregexp"
 )
 
 // parameter is one parameter as it is written.
@@ -106,7 +107,7 @@ func call(name string, args []string, description string, rules []string) string
 }
 
 // plainValue matches an allowed value that is no regular expression.
-var plainValue = regexp.MustCompile(`^[^\\^$*+?\[\](){}|]*$`)
+var plainValue = lazyregexp.New(`^[^\\^$*+?\[\](){}|]*$`)
 
 // allowed returns the keyword for allowedValues, each of which is a value or a regular expression for whole values.
 func allowed(typ string, values []any) (string, error) {

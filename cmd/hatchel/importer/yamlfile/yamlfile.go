@@ -7,12 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"sort"
 	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"hatchel/internal/lazyregexp"
 )
 
 // Parse returns the root of the first document, or nil if src has none.
@@ -65,7 +66,7 @@ func decodeDocuments(src []byte, documents int) (roots []*yaml.Node, err error) 
 // maxPlaced is the size up to which a mistake is searched.
 const maxPlaced = 1 << 20
 
-var libraryLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
+var libraryLine = lazyregexp.New(`^yaml: (?:line (\d+): )?`)
 
 // placeMistake returns the error for a message of the library. The library counts the lines of some messages from 0,
 // names the line where the block around a mistake begins, or none. The mistake is on the last of the fewest lines that

@@ -8,10 +8,10 @@ package injection
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"unicode/utf8"
 
+	"hatchel/internal/lazyregexp"
 	"hatchel/internal/printable"
 )
 
@@ -65,7 +65,7 @@ func steering(text string, encodings int) (found []printable.Match) {
 }
 
 // name matches a text that is one name.
-var name = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]*$`)
+var name = lazyregexp.New(`^[A-Za-z][A-Za-z0-9_.-]*$`)
 
 // maxNameWords is how many words of a name may be a phrase.
 const maxNameWords = 3

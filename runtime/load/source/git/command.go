@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"regexp"
 	"strings"
 	"syscall"
 	"time"
 	"unicode"
 
 	"hatchel/adapters/guard"
+	"hatchel/internal/lazyregexp"
 	"hatchel/internal/printable"
 )
 
@@ -118,7 +118,7 @@ func (r *Repository) explain(ctx context.Context, err error, stderr string) erro
 }
 
 // userOfURL matches the user in a URL, which may be a token when the configuration of git has put it there.
-var userOfURL = regexp.MustCompile(`(https?://)[^/@\s']*@`)
+var userOfURL = lazyregexp.New(`(https?://)[^/@\s']*@`)
 
 // maxMessage is how many bytes of a message of git are kept: the remote writes to it, too.
 const maxMessage = 4096

@@ -11,9 +11,10 @@ import (
 	"io/fs"
 	"net/url"
 	"path"
-	"regexp"
 	"strings"
 	"unicode"
+
+	"hatchel/internal/lazyregexp"
 )
 
 // Location is a folder of a revision of a remote repository.
@@ -36,7 +37,7 @@ func (l Location) Name() string {
 	return notInNames.ReplaceAllString(name, "_")
 }
 
-var notInNames = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
+var notInNames = lazyregexp.New(`[^A-Za-z0-9_-]+`)
 
 const scheme = "git+"
 
@@ -46,7 +47,7 @@ const fileScheme = "file"
 // IsLocation reports whether an argument is meant as a location and not as a directory.
 func IsLocation(arg string) bool { return strings.HasPrefix(arg, scheme) }
 
-var validRef = regexp.MustCompile(`^[A-Za-z0-9._/][A-Za-z0-9._/-]*$`)
+var validRef = lazyregexp.New(`^[A-Za-z0-9._/][A-Za-z0-9._/-]*$`)
 
 // ParseLocation parses git+https://HOST/REPOSITORY//FOLDER?ref=REF, or the same with git+ssh, or with git+file and a
 // repository of this machine, as in git+file:///home/ann/tools//prod. The folder and the ref may be omitted. The error

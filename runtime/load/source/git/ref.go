@@ -3,11 +3,12 @@ package git
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"strings"
+
+	"hatchel/internal/lazyregexp"
 )
 
-var fullCommit = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
+var fullCommit = lazyregexp.New(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 
 // findRef returns the full name of the ref at the remote, and the object that it names. A name that both a branch and a
 // tag have is refused: git would take the tag, and who may push tags could replace a branch that others protect.

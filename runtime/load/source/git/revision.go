@@ -12,9 +12,10 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"hatchel/internal/lazyregexp"
 )
 
 // file is a file of a revision.
@@ -74,7 +75,7 @@ func (r *Repository) list(ctx context.Context, commit string) ([]file, error) {
 }
 
 // gitFolder matches the path of a file that a later git command would read as its configuration.
-var gitFolder = regexp.MustCompile(`(?i)(^|/)\.git(/|$)`)
+var gitFolder = lazyregexp.New(`(?i)(^|/)\.git(/|$)`)
 
 // parseList reads what ls-tree writes, up to the limits.
 func parseList(list io.Reader) (files []file, err error) {
