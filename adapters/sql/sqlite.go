@@ -245,11 +245,11 @@ func (s *sqliteDatabase) runInit(c *sqliteConn) error {
 }
 
 func (s *sqliteDatabase) openConn(f *sqlitefile.File, dsn string) (*sqliteConn, error) {
-	raw, err := (&sqlite3.SQLiteDriver{}).Open(dsn)
+	raw, err := sqlitefile.Connect(&sqlite3.SQLiteDriver{}, dsn)
 	if err != nil {
 		return nil, err
 	}
-	c := &sqliteConn{database: s, file: f, raw: raw.(*sqlite3.SQLiteConn), columns: map[*string]*sqliteColumns{}}
+	c := &sqliteConn{database: s, file: f, raw: raw, columns: map[*string]*sqliteColumns{}}
 	if s.inMemory { // ATTACH and VACUUM INTO would make files
 		c.raw.SetLimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
 	}
@@ -323,7 +323,7 @@ func (s *sqliteDatabase) read(ctx context.Context, use func(transaction) error) 
 			if tx.begun {
 				err = errors.Join(err, c.control(rollback))
 			}
-			if c.file != nil && !c.file.IsCurrentForRead() {
+			if c.file != nil && (wasDrained(ctx, err) || !c.file.IsCurrentForRead()) {
 				return sqlitefile.ErrReplaced
 			}
 			return err
@@ -354,7 +354,8 @@ func (s *sqliteDatabase) write(ctx context.Context, use func(transaction) error)
 				c.broken = true
 				return err
 			}
-			if c.file != nil && err != sqlitefile.ErrReplacedInCommit && !c.file.IsCurrentForRead() {
+			if c.file != nil && err != sqlitefile.ErrReplacedInCommit &&
+				(wasDrained(ctx, err) || !c.file.IsCurrentForRead()) {
 				return sqlitefile.ErrReplaced // nothing is committed
 			}
 			return err

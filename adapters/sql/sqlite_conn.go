@@ -114,20 +114,26 @@ func (c *sqliteConn) endCall() {
 	c.mu.Unlock()
 }
 
-// interruptIfDone interrupts the running statement if its call has ended, and reports whether there is
-// a call. The driver interrupts a connection whose context has ended, so another statement is started with
-// such a context. It must not run: the driver reads the error of a statement from the connection, where a statement
-// that has run leaves none. The mutex keeps endCall waiting, so that no later call is hit.
+// interruptIfDone interrupts the running statement if its call has ended, or runs again because the file was replaced,
+// and reports whether there is a call. The driver interrupts a connection whose context has ended, so another statement
+// is started with such a context. It must not run: the driver reads the error of a statement from the connection, where
+// a statement that has run leaves none. The mutex keeps endCall waiting, so that no later call is hit.
 func (c *sqliteConn) interruptIfDone() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.call == nil {
 		return false
 	}
-	if c.call.Err() != nil {
+	if c.call.Err() != nil || c.file != nil && c.file.IsDraining() && !c.preparingControl.Load() {
 		_, _ = c.controls[interrupt].ExecContext(c.database.alreadyDone, noParameter)
 	}
 	return true
+}
+
+// wasDrained reports whether a statement was interrupted because its file was replaced.
+func wasDrained(ctx context.Context, err error) bool {
+	var e sqlite3.Error
+	return errors.As(err, &e) && e.Code == sqlite3.ErrInterrupt && ctx.Err() == nil
 }
 
 // noParameter is an argument for a statement that has no parameters, so it fails before it runs.

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,7 +17,6 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/adapters/adaptertest"
-	"hatchel/internal/sampletest"
 )
 
 // makeSQLiteFile makes a database with one row that names it, by the same statements as every other one.
@@ -296,71 +296,130 @@ func TestDeletedWALLosesNothing(t *testing.T) {
 	}
 }
 
+// replacesOverAndOver are ways to put a file at a path, which keep the former one or not.
+var replacesOverAndOver = map[string]struct {
+	replace func(next, path, kept string) error
+	keeps   bool
+}{
+	"mv away and mv": {func(next, path, kept string) error {
+		if err := os.Rename(path, kept); err != nil {
+			return err
+		}
+		return os.Rename(next, path)
+	}, true},
+	"mv": {func(next, path, _ string) error { return os.Rename(next, path) }, false},
+	"rm of the WAL and mv": {func(next, path, _ string) error {
+		os.Remove(path + "-wal")
+		return os.Rename(next, path)
+	}, false},
+}
+
 // Calls run while the file is replaced again and again. Each answered write is in one of the files, and no read sees
 // two of them.
 func TestSQLiteFileIsReplacedWhileCallsRun(t *testing.T) {
-	// SQLite empties the index of a WAL when it first opens a file. Another file with the same path may have it in memory
-	// then, which ends the process: docs/databases.md says so. So only make matrices judges a WAL.
-	for _, journal := range sampletest.Of(t, 1, []string{"WAL", "DELETE"}) {
-		t.Run(journal, func(t *testing.T) {
-			r := openReplaced(t, journal, "rw")
-			must(t, os.Rename(r.new(), filepath.Join(r.dir, "template.db")))
-			ctx, cancel := context.WithCancel(t.Context())
-			var calls sync.WaitGroup
-			var mu sync.Mutex
-			answered, wrote := 0, make(chan struct{}, 1)
+	for _, journal := range []string{"WAL", "DELETE"} {
+		for _, mode := range []string{"rw", "ro"} {
+			for name, way := range replacesOverAndOver {
+				t.Run(journal+"/"+mode+"/"+name, func(t *testing.T) {
+					r := openReplaced(t, journal, mode)
+					must(t, os.Rename(r.new(), filepath.Join(r.dir, "template.db")))
+					ctx, cancel := context.WithCancel(t.Context())
+					var calls sync.WaitGroup
+					var answered, reads atomic.Int64
+					progress := make(chan struct{}, 1)
+					note := func(n *atomic.Int64, wanted string) {
+						if n.Add(1); mode != wanted {
+							return
+						}
+						select {
+						case progress <- struct{}{}:
+						default:
+						}
+					}
+					for range 2 {
+						calls.Go(func() {
+							for ctx.Err() == nil && mode == "rw" {
+								if _, err := r.write.Do(t.Context(), `{}`); err == nil {
+									note(&answered, "rw")
+								}
+							}
+						})
+						calls.Go(func() {
+							for ctx.Err() == nil {
+								out, err := r.read.Do(t.Context(), `{}`)
+								if err != nil {
+									continue
+								}
+								note(&reads, "ro")
+								row := strings.ReplaceAll(jsonOf(t, out["row"]), ",w", "")
+								if row != `{"a":"old"}` && row != `{"a":"new"}` {
+									t.Errorf("read %s", row)
+								}
+							}
+						})
+					}
+					const files = 30
+					for n := range files {
+						select {
+						case <-progress:
+						case <-time.After(100 * time.Millisecond):
+						}
+						next := filepath.Join(r.dir, "next.db")
+						copyOver(t, filepath.Join(r.dir, "template.db"), next)
+						must(t, way.replace(next, r.path, filepath.Join(r.dir, fmt.Sprintf("kept%d.db", n))))
+					}
+					cancel()
+					calls.Wait()
+					mustCall(t, r.read, `{}`)
+					if mode == "rw" {
+						must(t, r.write.Close())
+					}
+					must(t, r.read.Close())
+					if reads.Load() < 5 || mode == "rw" && answered.Load() < 5 {
+						t.Errorf("only %d reads and %d writes were answered", reads.Load(), answered.Load())
+					}
+					if !way.keeps {
+						return
+					}
+					_, found := sqliteContent(t, r.path)
+					for n := range files {
+						_, writes := sqliteContent(t, filepath.Join(r.dir, fmt.Sprintf("kept%d.db", n)))
+						found += writes
+					}
+					if int64(found) < answered.Load() {
+						t.Errorf("%d writes were answered, and the files have %d", answered.Load(), found)
+					}
+				})
+			}
+		}
+	}
+}
+
+// The connections of two blocks share an index if one of their paths is a link to the other.
+func TestReplacedSQLiteFileWithTwoPaths(t *testing.T) {
+	for _, mode := range []string{"rw", "ro"} {
+		t.Run(mode, func(t *testing.T) {
+			r := openReplaced(t, "WAL", mode)
+			must(t, os.Symlink("shop.db", filepath.Join(r.dir, "data", "link.db")))
+			linked := adaptertest.Bind(t, adaptertest.Source{Set: testSet, Dir: r.dir, HCL: fmt.Sprintf(`
+connection "sqlite" "linked" {
+  file = "data/link.db"
+  mode = %q
+}
+tool "t" {
+  description = "A tool."
+  sql "linked" { query = "SELECT group_concat(a) AS a FROM t" }
+}`, mode)})
 			for range 2 {
-				calls.Go(func() {
-					for ctx.Err() == nil {
-						_, err := r.write.Do(t.Context(), `{}`)
-						mu.Lock()
-						if err == nil {
-							answered++
-							select {
-							case wrote <- struct{}{}:
-							default:
-							}
-						}
-						mu.Unlock()
-					}
-				})
-				calls.Go(func() {
-					for ctx.Err() == nil {
-						if out, err := r.read.Do(t.Context(), `{}`); err == nil {
-							row := strings.ReplaceAll(jsonOf(t, out["row"]), ",w", "")
-							if row != `{"a":"old"}` && row != `{"a":"new"}` {
-								t.Errorf("read %s", row)
-							}
-						}
-					}
-				})
+				mustCall(t, r.read, `{}`)
+				mustCall(t, linked, `{}`)
 			}
-			const files = 50
-			for n := range files {
-				select {
-				case <-wrote:
-				case <-time.After(100 * time.Millisecond):
-				}
-				next := filepath.Join(r.dir, "next.db")
-				copyOver(t, filepath.Join(r.dir, "template.db"), next)
-				must(t, os.Rename(r.path, filepath.Join(r.dir, fmt.Sprintf("kept%d.db", n))))
-				must(t, os.Rename(next, r.path))
-			}
-			cancel()
-			calls.Wait()
-			must(t, r.write.Close())
-			must(t, r.read.Close())
-			found := 0
-			for n := range files {
-				_, writes := sqliteContent(t, filepath.Join(r.dir, fmt.Sprintf("kept%d.db", n)))
-				found += writes
-			}
-			_, writes := sqliteContent(t, r.path)
-			if found+writes < answered {
-				t.Errorf("%d writes were answered, and the files have %d", answered, found+writes)
-			}
-			if answered < 5 {
-				t.Errorf("only %d writes were answered", answered)
+			must(t, os.Rename(r.new(), r.path))
+			_, _ = r.read.Do(t.Context(), `{}`) // it may be refused while the connections of the other block are open
+			want := oneRow(`{"a":"new"}`)
+			for range 2 {
+				wantEqual(t, mustCall(t, linked, `{}`), want)
+				wantEqual(t, mustCall(t, r.read, `{}`), want)
 			}
 		})
 	}

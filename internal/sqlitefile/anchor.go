@@ -22,11 +22,11 @@ func openAnchor(path string, readOnly bool) (*anchor, error) {
 	if readOnly {
 		mode = "ro"
 	}
-	raw, err := (&sqlite3.SQLiteDriver{}).Open(URI(path) + "?_busy_timeout=5000&mode=" + mode)
+	raw, err := Connect(&sqlite3.SQLiteDriver{}, URI(path)+"?_busy_timeout=5000&mode="+mode)
 	if err != nil {
 		return nil, err
 	}
-	a := &anchor{raw: raw.(*sqlite3.SQLiteConn), readOnly: readOnly}
+	a := &anchor{raw: raw, readOnly: readOnly}
 	_, err = a.row("SELECT count(*) FROM sqlite_schema") // opens the WAL
 	var journal []driver.Value
 	if err == nil {
@@ -41,6 +41,9 @@ func openAnchor(path string, readOnly bool) (*anchor, error) {
 	a.wal = len(journal) == 1 && journal[0] == "wal"
 	return a, nil
 }
+
+// keepLog has SQLite not remove the WAL and the index at the path when the connection is closed.
+func (a *anchor) keepLog() { _ = a.raw.SetFileControlInt("main", sqlite3.SQLITE_FCNTL_PERSIST_WAL, 1) }
 
 func (a *anchor) close() { _ = a.raw.Close() }
 

@@ -29,6 +29,7 @@ type File struct {
 	lookedAt atomic.Int64          // when a reader last looked at the WAL, in nanoseconds since 1970
 	changing atomic.Bool           // this process changes the main file now
 	closed   atomic.Bool
+	draining atomic.Bool // GiveUp waits until its connections are returned
 
 	abandoned string // where its WAL is; empty if the file was not abandoned
 
@@ -95,8 +96,18 @@ func (f *File) Close() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !f.closed.Swap(true) && f.abandoned == "" {
-		f.anchor.close()
+		f.closeAnchor()
 	}
+}
+
+// closeAnchor closes the last connection. If another file is at the path, the WAL and the index there are left to it.
+// The caller holds mu.
+func (f *File) closeAnchor() {
+	now, err := f.paths.stat()
+	if known := f.known.Load(); f.HasWAL && (err != nil || !known.sameMain(now) || !known.sameLog(now)) {
+		f.anchor.keepLog()
+	}
+	f.anchor.close()
 }
 
 // RemoveLog removes the empty WAL that readers leave behind, unless others use the file. SQLite does so when the last
@@ -132,6 +143,10 @@ func (f *File) Is(main Identity) bool { return f.known.Load().main == main.file 
 
 // IsClosed reports whether the file was closed or given up.
 func (f *File) IsClosed() bool { return f.closed.Load() }
+
+// IsDraining reports whether the connections of f have to be returned, so that another file can be opened. What they
+// still read or write is not used.
+func (f *File) IsDraining() bool { return f.draining.Load() }
 
 // IsCurrent reports whether the open file is the one at the path, and was changed by SQLite alone as far as is known.
 // An error says why there is no file.
@@ -330,17 +345,23 @@ func (f *File) GiveUp(ctx context.Context, patience time.Duration, connections C
 		return f.errAbandoned()
 	case f.closed.Load():
 		return nil
-	case f.HasWAL && !f.known.Load().sameMain(now):
-		err = f.leave(ctx, patience, now)
 	case f.HasWAL:
-		if !f.known.Load().sameLog(now) { // the connections that have the former WAL must all be closed
+		known := f.known.Load()
+		if !known.sameMain(now) || !known.sameLog(now) {
+			// SQLite finds the WAL and its index by the path, also when it removes them with the last connection.
+			f.draining.Store(true)
+			defer f.draining.Store(false)
 			free, err := connections.Drain(ctx)
 			if err != nil {
 				return ErrReplaced
 			}
 			defer free()
 		}
-		err = f.settle(ctx, patience, now)
+		if known.sameMain(now) {
+			err = f.settle(ctx, patience, now)
+		} else {
+			err = f.leave(ctx, patience, now)
+		}
 	}
 	if err != nil {
 		return err
@@ -351,7 +372,7 @@ func (f *File) GiveUp(ctx context.Context, patience time.Duration, connections C
 	connections.Idle()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.anchor.close()
+	f.closeAnchor()
 	return nil
 }
 

@@ -127,7 +127,9 @@ type connector struct {
 }
 
 // Connect implements driver.Connector.
-func (c *connector) Connect(context.Context) (driver.Conn, error) { return c.driver.Open(c.name) }
+func (c *connector) Connect(context.Context) (driver.Conn, error) {
+	return sqlitefile.Connect(c.driver, c.name)
+}
 
 // Driver implements driver.Connector.
 func (c *connector) Driver() driver.Driver { return c.driver }
