@@ -272,3 +272,85 @@ func TestParallelLoadIsTheSame(t *testing.T) {
 		}
 	}
 }
+
+// What waits was stored with the digests of its declarations. A program that computes other ones for the same files would
+// void the approvals and end the calls that an earlier program has left to it, so these change with the format of the
+// state only.
+func TestDigestsOfTheSameFilesStayTheSame(t *testing.T) {
+	c := offered(t, `
+variable "limit" {
+  type    = number
+  default = 100
+}
+locals {
+  currency = "EUR"
+}
+type "amount" { is = number }
+connection "http" "bank" {
+  base_url = "https://bank.example"
+  retry { attempts = 2 }
+}
+policy "large" {
+  tools   = ["pay*"]
+  approve = "input.amount > var.limit"
+}
+tool "pay" {
+  description = "Pay an amount."
+  allow       = "'finance' in caller.groups || caller.subject == 'ann'"
+  input "amount" { type = type.amount }
+  input "to"     { type = string }
+  approval {
+    when    = "input.amount > 10 && input.to != \"self\""
+    timeout = "10m"
+  }
+  step "money" {
+    http "bank" {
+      post = "/pay/${input.to}"
+      json = { amount = input.amount, currency = local.currency }
+    }
+  }
+  step "list" {
+    each = [1, 2]
+    http "bank" { get = "/payments/${each.value}" }
+  }
+  text = "paid ${input.amount} ${local.currency}"
+}
+tool "twice" {
+  description = "Pay twice."
+  input "to" { type = string }
+  step "one" {
+    tool "pay" {
+      amount = 1
+      to     = input.to
+    }
+  }
+  text = "done"
+}
+resource "rates" {
+  uri_template = "bank://rates/{of}"
+  description  = "The rates."
+  input "of" { type = string }
+  http "bank" { get = "/rates/${input.of}" }
+}
+prompt "ask" {
+  description = "Ask about a payment."
+  argument "of" {}
+  message "user" { text = "What of ${input.of}?" }
+}
+`)
+	got := map[string]string{
+		"connection": c.Connections[0].Digest, "policy": c.Policies[0].Digest, "policy.approve": c.Policies[0].Approve.Digest(),
+		"resource": c.Resources[0].Digest, "prompt": c.Prompts[0].Digest, "pay": c.Tools[0].Digest, "twice": c.Tools[1].Digest,
+		"pay.allow": c.Tools[0].Allow.Digest(), "pay.approval": c.Tools[0].Approvals[0].When.Digest(),
+	}
+	for name, want := range map[string]string{
+		"connection": "78e75dcbe0fee9c199ba9200", "policy": "53eef697c2737b3faf5bfa97",
+		"policy.approve": "630b5dec59f5eb25f10157a0", "resource": "790942f725158aa690357c1a",
+		"prompt": "0683de1483acffc92ed1d3f9", "pay": "1d8ac48ca319bbb77703384e", "twice": "3864f7593bf108b2959cbb17",
+		"pay.allow": "dc951a5fb3d69f0d9f5809f2", "pay.approval": "b96fc768d0d029adf291ead1",
+	} {
+		if got[name] != want {
+			t.Errorf("the digest of %s is %s, not %s", name, got[name], want)
+		}
+	}
+}
