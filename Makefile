@@ -16,7 +16,8 @@
 #   make kill           kill processes during payments KILLS times (default 1000) on SQLite and on PostgreSQL; no payment
 #                       may be repeated or lost, and a webhook is told of every answer
 #   make replicas       kill and replace the processes of a server ROUNDS times (default 10) under clients of every SDK; no session
-#                       and no call of another process may be lost
+#                       and no call of another process may be lost; OTHER=<program> runs a program of another version in place of
+#                       half of the processes, as during an upgrade
 #   make judge          import large OpenAPI documents and judge the requests of every tool; JUDGE="-arguments 5" makes fewer
 #   make mutants        judge every mutant of every fixture by the plans of its calls; make check judges some of them
 #   make kernel         run the sandbox tests on the kernel KERNEL (a vmlinuz for x86-64) in an emulator; APPEND adds to its
@@ -37,6 +38,7 @@ LOAD        ?=
 SOAK        ?= 5m
 KILLS       ?= 1000
 ROUNDS      ?= 10
+OTHER       ?=
 JUDGE       ?=
 KERNEL      ?= /boot/vmlinuz
 APPEND      ?=
@@ -136,7 +138,8 @@ kill:
 	.ci/services go test -count 1 -timeout 3h -v -run '^TestAKilledProcessDoesNothingTwice$$' ./cmd/hatchel/e2e -kills $(KILLS)
 
 replicas:
-	.ci/services go test -count 1 -timeout 1h -v -run Replicas ./cmd/hatchel/e2e -rounds $(ROUNDS)
+	.ci/services go test -count 1 -timeout 1h -v -run 'Replicas|TestAProcessServesWhatEarlierOnesHaveStored' ./cmd/hatchel/e2e \
+		-rounds $(ROUNDS) -other "$(abspath $(OTHER))"
 
 judge:
 	.ci/judge $(JUDGE)

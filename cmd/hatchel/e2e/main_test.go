@@ -4,6 +4,7 @@ package e2e_test
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -14,8 +15,31 @@ import (
 // bounds is for a machine that does nothing else.
 var bounds = flag.Bool("bounds", false, "check how long things take")
 
+// other is a program of another version, which must serve the same states.
+var other = flag.String("other", "", "a `program` that half of the processes run, chosen by chance")
+
 func TestMain(m *testing.M) {
+	flag.Parse()
 	programtest.Main(m, func(program string) {
-		os.Setenv("PATH", filepath.Dir(program)+string(os.PathListSeparator)+os.Getenv("PATH"))
+		dir := filepath.Dir(program)
+		if *other != "" {
+			dir = mixPrograms(program, *other)
+		}
+		os.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 	})
+}
+
+// mixPrograms returns a directory with a program that runs one of two by chance.
+func mixPrograms(program, other string) (dir string) {
+	const script = "#!/bin/sh\n" +
+		"if [ $(od -An -N1 -tu1 /dev/urandom) -lt 128 ]; then exec '%s' \"$@\"; else exec '%s' \"$@\"; fi\n"
+	dir = filepath.Join(filepath.Dir(program), "mixed")
+	err := os.Mkdir(dir, 0o755)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "hatchel"), fmt.Appendf(nil, script, program, other), 0o755)
+	}
+	if err != nil {
+		panic(err)
+	}
+	return dir
 }
