@@ -139,10 +139,9 @@ func checkReads(d *decode.Decoder, b *Backend) {
 // decodeApprovals decodes the approval blocks of the tool, after its inputs and checks.
 func (t *toolDecoder) decodeApprovals() {
 	d := t.dec
-	around := d.Scope
-	d.Scope = around.With("tool", toolRoot())
-	d.Fields(t.block.Block, decode.Spec{t.guard(t.approvalField())})
-	d.Scope = around
+	d.In(d.Scope.With("tool", toolRoot()), func() {
+		d.Fields(t.block.Block, decode.Spec{t.guard(t.approvalField())})
+	})
 }
 
 // approvalField declares the approval block of a policy.
@@ -154,10 +153,10 @@ func (p *Policy) approvalField() decode.Field {
 		DecodeBlock: func(d *decode.Decoder, b *hclsyntax.Block) {
 			a := p.Approval
 			a.Range = headerRange(b)
-			known := d.NonNull
-			d.NonNull = known.Add(p.Approve.NonNullWhenTrue())
-			a.decode(d, b, a.askSpec())
-			d.NonNull = known
+			d.In(d.Scope, func() {
+				d.NonNull = d.NonNull.Add(p.Approve.NonNullWhenTrue())
+				a.decode(d, b, a.askSpec())
+			})
 		}}
 }
 

@@ -120,15 +120,15 @@ func (w *operationDecoder) scope() *eval.Scope {
 
 // decodeErrorText decodes the message of a failure.
 func (w *operationDecoder) decodeErrorText(spec decode.Spec) {
-	d, before := w.dec, w.dec.Scope
-	d.NonNull = nil // a failed check is one of the failures
-	d.Scope = before.With("error", errorRoot()).Without("output",
+	s := w.dec.Scope.With("error", errorRoot()).Without("output",
 		"The backend failed, so there is no output. Use error.message.")
 	if len(w.stepLocals) > 0 {
-		d.Scope = w.withoutStepLocals(d.Scope)
+		s = w.withoutStepLocals(s)
 	}
-	d.Fields(w.block.Block, spec)
-	d.Scope = before
+	w.dec.In(s, func() {
+		w.dec.NonNull = nil // a failed check is one of the failures
+		w.dec.Fields(w.block.Block, spec)
+	})
 }
 
 // has reports whether the block has one of these arguments or blocks.

@@ -52,10 +52,7 @@ func (s *Server) healthField(call *eval.Scope) decode.Field {
 		"each connection.", (*HealthAccess).spec)
 	decodeBody := f.DecodeBlock
 	f.DecodeBlock = func(d *decode.Decoder, b *hclsyntax.Block) {
-		outer := d.Scope
-		d.Scope = call
-		decodeBody(d, b)
-		d.Scope = outer
+		d.In(call, func() { decodeBody(d, b) })
 	}
 	return f
 }

@@ -167,14 +167,13 @@ func (w *operationDecoder) decodeStep(b *hclsyntax.Block) {
 	head, output := s.headSpec(), s.outputSpec()
 	d.CheckNames(b, head, output, w.loader.blockSpecs.backends, w.loader.blockSpecs.stepBlocks)
 
-	around, known := d.Scope, d.NonNull
-	d.Scope = d.Scope.Without("output", "output is the result of the backend, which is not available here. It can be "+
-		"read in the step's expect and repeat.")
-	d.Fields(b, head)
-	s.Backend = w.decodeStepBackend(b)
-	d.Scope = d.Scope.With("output", s.Backend.outputRoot())
-	d.Fields(b, output)
-	d.Scope, d.NonNull = around, known
+	d.In(d.Scope.Without("output", "output is the result of the backend, which is not available here. It can be "+
+		"read in the step's expect and repeat."), func() {
+		d.Fields(b, head)
+		s.Backend = w.decodeStepBackend(b)
+		d.Scope = d.Scope.With("output", s.Backend.outputRoot())
+		d.Fields(b, output)
+	})
 
 	s.Parallel = max(s.Parallel, 1)
 	if s.Repeat != nil && s.Repeat.Every == 0 {

@@ -127,17 +127,17 @@ func (t *toolDecoder) answerSpec() decode.Spec {
 func (t *toolDecoder) decode() {
 	d, b := t.dec, t.block
 	d.Scope = t.scope()
-	before := d.Scope
-	d.Fields(b.Block, t.specs.body)
-	t.decodeApprovals()
-	d.Deps.Caller = false // access rules and approvals do not make the result depend on the caller
-	t.decodeSteps()
-	d.Fields(b.Block, decode.Spec{t.taskField()})
-	t.checkTask()
-	t.checkHasResult()
-	d.Fields(b.Block, t.specs.answer)
-	t.decodeErrorText(t.specs.failure)
-	d.Scope = before
+	d.In(d.Scope, func() {
+		d.Fields(b.Block, t.specs.body)
+		t.decodeApprovals()
+		d.Deps.Caller = false // access rules and approvals do not make the result depend on the caller
+		t.decodeSteps()
+		d.Fields(b.Block, decode.Spec{t.taskField()})
+		t.checkTask()
+		t.checkHasResult()
+		d.Fields(b.Block, t.specs.answer)
+		t.decodeErrorText(t.specs.failure)
+	})
 	d.Fields(b.Block, decode.Spec{t.cacheField()})
 	t.deriveEffects()
 	t.checkKeyUseful()

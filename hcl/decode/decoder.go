@@ -61,13 +61,21 @@ func (d *Decoder) Warnf(r hclv2.Range, summary, format string, args ...any) {
 // Body decodes the body of a block and reports arguments and blocks that the spec does not have.
 // What its fields add to the scope and prove not null ends with it.
 func (d *Decoder) Body(b *hclsyntax.Block, spec Spec) {
-	around, known, owner := d.Scope, d.NonNull, d.owner
+	owner := d.owner
 	if n := len(b.Labels); n > 0 {
 		d.owner = b.Labels[n-1]
 	}
 	d.CheckNames(b, spec)
-	d.Fields(b, spec)
-	d.Scope, d.NonNull, d.owner = around, known, owner
+	d.In(d.Scope, func() { d.Fields(b, spec) })
+	d.owner = owner
+}
+
+// In calls do with another scope. What do adds to the scope and proves not null ends with it.
+func (d *Decoder) In(s *eval.Scope, do func()) {
+	around, known := d.Scope, d.NonNull
+	d.Scope = s
+	do()
+	d.Scope, d.NonNull = around, known
 }
 
 // Fields decodes some of the arguments and blocks of the body of a block.

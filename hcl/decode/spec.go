@@ -202,10 +202,7 @@ func Guard(dst **hclexpr.Condition, name, doc string) Field {
 func WithOutput(t *schema.Type, fields ...Field) Spec {
 	for i, f := range fields {
 		fields[i] = f.Wrap(func(d *Decoder, _ hclsyntax.Expression, read func()) {
-			around := d.Scope
-			d.Scope = around.With("output", eval.OutputRoot(t, eval.Facts{}))
-			read()
-			d.Scope = around
+			d.In(d.Scope.With("output", eval.OutputRoot(t, eval.Facts{})), read)
 		})
 	}
 	return fields

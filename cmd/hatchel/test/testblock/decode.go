@@ -224,17 +224,15 @@ func (b *block) decode() []*Test {
 	b.d = d
 	head, blocks := b.headSpec(), b.blockSpec()
 	d.CheckNames(n, head, blocks)
-	around := d.Scope
 	d.Fields(n, head)
 	b.findTarget()
-	inside := d.Scope
 	for _, f := range blocks {
-		if d.Scope = inside; f.Name == "expect" {
-			d.Scope = b.conditionScope(inside)
+		s := d.Scope
+		if f.Name == "expect" {
+			s = b.conditionScope(s)
 		}
-		d.Fields(n, decode.Spec{f})
+		d.In(s, func() { d.Fields(n, decode.Spec{f}) })
 	}
-	d.Scope = around
 	if d.Diags.HasErrors() || d.MissingValue {
 		return nil
 	}
