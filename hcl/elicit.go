@@ -77,18 +77,7 @@ func rangeWithin(whole, part hclv2.Range) hclv2.Range {
 func (e *Elicit) urlField() decode.Field {
 	f := decode.Attr(&e.URL, "url",
 		"A page to open instead of a form. The host is constant; arguments can be part of the path or query.")
-	const host = "Host depends on a call"
-	f = f.Check(func(d *decode.Decoder, r Range) {
-		e.Fields, e.Validator = nil, nil
-		if e.URL.NeedsHosts() {
-			d.Diags.Errorf(r, host, "")
-		}
-	})
-	return f.ReplaceDetails(map[string]string{ // hints for requests do not apply to a page
-		host:              "The host of the page must be constant: write \"https://host/${…}\".",
-		"URL has no host": "The page needs a complete URL: write \"https://host/path\".",
-		"User in a URL":   "A URL that is shown to users must not hold a user name or password.",
-	})
+	return f.Page().Check(func(*decode.Decoder, Range) { e.Fields, e.Validator = nil, nil })
 }
 
 // Sample asks the model of the client.

@@ -270,18 +270,21 @@ func (l *loader) warnUnused() {
 		for _, b := range l.blocks[noun] {
 			if m := members[b.Labels[0]]; m != nil && !m.Used {
 				l.diags.Warnf(labelRange(b.Block), "Unused "+noun, "The %s %q is never used.", noun, b.Labels[0])
+				l.diags.Mark(diag.Unused)
 			}
 		}
 	}
 	for _, c := range l.connections {
 		if !l.used[c] {
 			l.diags.Warnf(c.Range, "Unused connection", "The connection %q is never used.", c.Name)
+			l.diags.Mark(diag.Unused)
 		}
 	}
 	for _, w := range l.config.Webhooks {
 		if !l.notified[w.Name] {
 			l.diags.Warnf(w.Range, "Unused webhook",
 				"The webhook %q is never notified. Name it in notify of a task, an approval or an on block.", w.Name)
+			l.diags.Mark(diag.Unused)
 		}
 	}
 }
@@ -296,6 +299,7 @@ func (w *operationDecoder) warnUnusedInputs() {
 		if declared && !w.input.Members[m.Name].Used {
 			w.dec.Diags.Warnf(r, "Unused "+w.inputs.noun, "The %s %q is never used in this %s.", w.inputs.noun,
 				m.Name, w.noun)
+			w.dec.Diags.Mark(diag.Unused)
 		}
 	}
 }

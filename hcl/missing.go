@@ -1,9 +1,7 @@
 package hcl
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
 	"hatchel/hcl/decode"
 	"hatchel/hcl/diag"
@@ -19,10 +17,10 @@ type missingValue struct {
 }
 
 // declareMissing makes m the member of a missing value, which is reported at r when everything is decoded.
-func (l *loader) declareMissing(m *eval.Member, name string, r Range, summary, format string, args ...any) {
+func (l *loader) declareMissing(m *eval.Member, c diag.Code, name string, r Range, summary, detail string) {
 	m.MarkFailed()
 	m.Missing = []*eval.Missing{{Name: "the " + name}}
-	report := &Diagnostic{Summary: summary, Detail: fmt.Sprintf(format, args...), Subject: r}
+	report := &Diagnostic{Code: c, Summary: summary, Detail: detail, Subject: r}
 	l.missing = append(l.missing, missingValue{m.Missing[0], report})
 }
 
@@ -82,12 +80,11 @@ func (l *loader) reportMissing() {
 		case m.RequiredBy != "":
 			m.report.Detail += " The block " + m.RequiredBy + " needs it, so on_missing does not apply."
 		default:
-			m.report.Severity = diag.Warning
-			if m.report.Detail += " Nothing needs it."; len(m.Refused) > 0 {
-				names := slices.Compact(slices.Sorted(slices.Values(m.Refused)))
-				m.report.Detail = strings.TrimSuffix(m.report.Detail, "Nothing needs it.") +
-					"What needs it is refused: " + diag.JoinAnd(names) + "."
+			rest := " Nothing needs it."
+			if names := slices.Compact(slices.Sorted(slices.Values(m.Refused))); len(names) > 0 {
+				rest = " What needs it is refused: " + diag.JoinAnd(names) + "."
 			}
+			m.report.Severity, m.report.Detail = diag.Warning, m.report.Detail+rest
 		}
 		l.diags = append(l.diags, m.report)
 	}

@@ -159,15 +159,15 @@ func (l *loader) setSecret(m *eval.Member, s *secretBlock, name string, b source
 		l.config.OldSecrets = true
 		l.diags.Warnf(at, "Secret not renewed", "The secret %q is not renewed: %s. Its last value is used.", name, why)
 	case why == notAllowed:
-		l.declareMissing(m, quoted, at, "Secret command not allowed", "The command of the secret %q is not run: "+
-			"review it, and allow the commands of secrets with the flag --allow-secret-commands.", name)
+		l.declareMissing(m, 0, quoted, at, "Secret command not allowed", "The command of the "+quoted+" is not run: "+
+			"review it, and allow the commands of secrets with the flag --allow-secret-commands.")
 	case s.Command != nil && why != noOutput:
-		l.declareMissing(m, quoted, at, "Missing secret", "The secret %q is not available: %s.", name, why)
+		l.declareMissing(m, diag.MissingSecret, quoted, at, "Missing secret", "The "+quoted+" is not available: "+why+".")
 	case s.Optional:
 		m.NullReason = "secret." + name + " is optional and not set"
 	case s.Env != "" || s.File != "" || s.Credential != "" || s.Command != nil:
-		l.declareMissing(m, quoted, at, "Missing secret",
-			"The secret %q is not available: %s. Write optional = true if the tools work without it.", name, why)
+		l.declareMissing(m, diag.MissingSecret, quoted, at, "Missing secret",
+			"The "+quoted+" is not available: "+why+". Write optional = true if the tools work without it.")
 	default:
 		m.MarkFailed()
 	}

@@ -67,10 +67,8 @@ type Wait struct {
 }
 
 func (w *Wait) spec() decode.Spec {
-	constant := decode.PositiveDuration(&w.For, "for", "The duration of the wait.").ReplaceDetails(map[string]string{
-		"Value not available here": "for must be known at load. For a wait that depends on the call, " +
-			"write seconds = …, a number.",
-	})
+	constant := decode.PositiveDuration(&w.For, "for", "The duration of the wait.").Unavailable(
+		"for must be known at load. For a wait that depends on the call, write seconds = …, a number.")
 	return decode.Join(
 		decode.ExactlyOneOf("the duration",
 			constant,

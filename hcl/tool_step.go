@@ -99,6 +99,7 @@ func (w *operationDecoder) decodeToolInputs(target *Tool, b *hclsyntax.Block) *K
 		if _, isInput := target.Input.Lookup(near); !m.Optional && !given[m.Name] && (near == "" || isInput) {
 			d.Errorf(b.DefRange(), "Missing input", "The tool %q needs the input %q.", target.Name,
 				diag.OneOf([]string{m.Name}, m.Name))
+			d.Diags.Mark(diag.MissingArgument)
 		}
 	}
 	return out

@@ -67,8 +67,10 @@ func (l *loader) decodeVariable(d *decode.Decoder, b sourceBlock) {
 		m.MarkFailed()
 		m.Missing = []*eval.Missing{{}}
 	default:
-		l.declareMissing(m, fmt.Sprintf("variable %q", name), labelRange(b.Block), "Missing variable value",
+		detail := fmt.Sprintf(
 			"The variable %[1]q has no default. Set it with --var %[1]s=…, HATCHEL_VAR_%[1]s or a --var-file.", name)
+		l.declareMissing(m, diag.MissingVariable, fmt.Sprintf("variable %q", name), labelRange(b.Block),
+			"Missing variable value", detail)
 	}
 	if v.def != nil {
 		v.refuseCredential(d, name)

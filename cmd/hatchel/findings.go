@@ -2,7 +2,6 @@ package main
 
 import (
 	"io"
-	"strings"
 
 	"hatchel/cmd/hatchel/github"
 	"hatchel/cmd/hatchel/sarif"
@@ -15,10 +14,10 @@ type finding struct {
 	*diag.Diagnostic
 }
 
-// findingsOf returns the diagnostics of a load. The rule of each is its summary, in the form of an identifier.
+// findingsOf returns the diagnostics of a load.
 func findingsOf(diags diag.Diagnostics) (found []finding) {
 	for _, d := range diags {
-		found = append(found, finding{strings.ReplaceAll(strings.ToLower(d.Summary), " ", "-"), d})
+		found = append(found, finding{d.Rule(), d})
 	}
 	return found
 }

@@ -111,6 +111,7 @@ func (d *Decoder) field(b *hclsyntax.Block, f *Field, typos []string) {
 	if !found && f.Required && !slices.Contains(typos, f.Name) {
 		d.Errorf(b.DefRange(), "Missing argument", "%q is required here: %s", f.Name,
 			diag.OneOf([]string{f.Name}, f.Doc))
+		d.Diags.Mark(diag.MissingArgument)
 	}
 }
 

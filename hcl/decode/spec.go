@@ -39,6 +39,7 @@ type Field struct {
 	Label    string // the meaning of the block's label; empty for a block without label
 
 	omitsAbsent bool   // of an Expr, see OmitAbsent
+	page        bool   // of a RequestURL, see Page
 	collection  bool   // of an Expr, see CompileCollection
 	formerly    string // the former name of the argument
 	instead     []string
@@ -266,14 +267,21 @@ func (f Field) CheckBlock(valid func(*Decoder, *hclsyntax.Block)) Field {
 	return f
 }
 
-// ReplaceDetails replaces the details of the diagnostics about an argument, by their summaries.
-func (f Field) ReplaceDetails(details map[string]string) Field {
+// Unavailable says what to write if the argument depends on a call, in place of why a value is not available.
+func (f Field) Unavailable(detail string) Field {
 	return f.Wrap(func(d *Decoder, _ hclsyntax.Expression, read func()) {
 		before := len(d.Diags)
 		read()
-		d.Diags[before:].ReplaceDetails(details)
+		for _, x := range d.Diags[before:] {
+			if x.Code == diag.Unavailable {
+				x.Detail = detail
+			}
+		}
 	})
 }
+
+// Page says that the argument is a URL that is shown to people, and no request.
+func (f Field) Page() Field { f.page = true; return f }
 
 // TypeDoc documents the type of an argument, where that of its value says too little.
 func (f Field) TypeDoc(text string) Field { f.Type = text; return f }

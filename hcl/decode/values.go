@@ -210,7 +210,11 @@ func (d *Decoder) decodeComputed(dst any, e hclsyntax.Expression, f Field) {
 	case **hclexpr.Pipe:
 		*dst = c.CompilePipe(e, in, d.Command)
 	case **hclexpr.RequestURL:
-		*dst = c.CompileURL(e, in, d.HasConnection)
+		if f.page {
+			*dst = c.CompilePage(e, in)
+		} else {
+			*dst = c.CompileURL(e, in, d.HasConnection)
+		}
 	case **hclexpr.Condition:
 		*dst = c.CompileCondition(e, d.NonNull, f.Name)
 	case **hclexpr.Program:

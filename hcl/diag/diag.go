@@ -43,9 +43,23 @@ type Range struct {
 	End   Pos    `json:"end"`
 }
 
+// Code is the kind of a diagnostic for programs, which do not read its words.
+type Code int
+
+const (
+	MissingArgument Code = iota + 1 // the block that begins at the subject needs the argument in Names
+	MissingVariable                 // a variable has no value
+	MissingSecret                   // a secret has no value
+	InvalidSecret                   // a value that was computed from a secret is not valid
+	Undeclared                      // the subject is a name that its root does not have
+	Unavailable                     // the subject exists, and is not available where it is read
+	Unused                          // nothing reads the declaration at the subject
+)
+
 // Diagnostic reports one problem to the author. Summary is a constant of two to five words; Detail
 // says what was found, what is accepted, and what to write.
 type Diagnostic struct {
+	Code     Code     `json:"-"` // zero for what programs treat like any other diagnostic
 	Severity Severity `json:"severity"`
 	Summary  string   `json:"summary"`
 	Detail   string   `json:"detail"`
@@ -75,6 +89,12 @@ func newDiagnostic(s Severity, r Range, summary, format string, args []any) *Dia
 	return &Diagnostic{Severity: s, Summary: summary, Detail: fmt.Sprintf(format, args...), Subject: r,
 		Suggestion: FindSuggestion(args)}
 }
+
+// Mark gives the last diagnostic a code.
+func (ds Diagnostics) Mark(c Code) { ds[len(ds)-1].Code = c }
+
+// Rule returns the identifier of the diagnostic in reports: its summary in lower case, with hyphens.
+func (d *Diagnostic) Rule() string { return strings.ReplaceAll(strings.ToLower(d.Summary), " ", "-") }
 
 // Relate names another place that belongs to the last diagnostic.
 func (ds Diagnostics) Relate(r Range) { ds[len(ds)-1].Related = r }
@@ -168,15 +188,6 @@ func (ds Diagnostics) Limit() Diagnostics {
 	return out.Sort()
 }
 
-// ReplaceDetails replaces the details of diagnostics, by their summaries.
-func (ds Diagnostics) ReplaceDetails(details map[string]string) {
-	for _, d := range ds {
-		if detail, ok := details[d.Summary]; ok {
-			d.Detail = detail
-		}
-	}
-}
-
 // minSecretLength is the minimum length of a secret for scrubbing: a shorter one occurs in texts by
 // chance.
 const minSecretLength = 4
@@ -244,12 +255,11 @@ func scrubWith(replace *strings.Replacer, d *Diagnostic) *Diagnostic {
 	if replace == nil {
 		return d
 	}
-	detail := replace.Replace(d.Detail)
-	if detail == d.Detail {
+	clean := *d
+	clean.Detail = replace.Replace(d.Detail)
+	if clean.Detail == d.Detail {
 		return d
 	}
-	clean := *d
-	clean.Detail = detail
 	return &clean
 }
 

@@ -63,7 +63,7 @@ func correction(f *File, d *diag.Diagnostic) *Action {
 // missingArgument adds an argument that a block or a tool requires; nil for another diagnostic.
 func (p *Project) missingArgument(f *File, d *diag.Diagnostic) *Action {
 	names := d.Names()
-	if d.Summary != "Missing argument" && d.Summary != "Missing input" || len(names) != 1 {
+	if d.Code != diag.MissingArgument {
 		return nil
 	}
 	b := p.At(f, d.Subject.Start.Byte).Block()
@@ -101,7 +101,7 @@ func indentOf(f *File, b *Block) string {
 // missingInput declares an input that is read and that there is not; nil for another diagnostic.
 func missingInput(f *File, d *diag.Diagnostic) *Action {
 	from, to := d.Subject.Start.Byte, d.Subject.End.Byte
-	if d.Summary != "Unknown input" || from > to || to > len(f.Src) ||
+	if d.Code != diag.Undeclared || from > to || to > len(f.Src) ||
 		!bytes.HasSuffix(f.Src[:from], []byte("input.")) {
 		return nil
 	}

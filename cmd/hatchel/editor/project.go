@@ -2,7 +2,6 @@ package editor
 
 import (
 	"io/fs"
-	"strings"
 	"sync"
 
 	"hatchel/cmd/hatchel/test/testblock"
@@ -56,6 +55,3 @@ func (p *Project) withAllNotes() *Project {
 	opts.Cache = hcl.NewCache()
 	return p.Load(p.fsys, opts, func(string) bool { return true })
 }
-
-// Code returns the code of a diagnostic: its summary in the form of an identifier, as in SARIF.
-func Code(d *diag.Diagnostic) string { return strings.ReplaceAll(strings.ToLower(d.Summary), " ", "-") }

@@ -192,7 +192,7 @@ func countMistakes(ds diag.Diagnostics) map[string]int {
 
 // mistakeOf identifies a diagnostic without its position, which a change moves, and without its text, which may name
 // what is renamed.
-func mistakeOf(d *diag.Diagnostic) string { return d.Subject.File + "\x00" + d.Summary }
+func mistakeOf(d *diag.Diagnostic) string { return d.Subject.File + "\x00" + d.Rule() }
 
 // Apply returns a text with changes, which are sorted and do not overlap.
 func Apply(src []byte, edits []Edit) []byte {

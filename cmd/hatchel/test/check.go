@@ -20,7 +20,7 @@ type checker struct {
 	*running
 	suite    *Suite
 	failures hcl.Diagnostics
-	goldens  map[string][]byte // that differ, with their new content
+	goldens  map[string]golden // that differ
 	sent     []any
 }
 
@@ -263,6 +263,7 @@ func (c *checker) checkGolden(at diag.Range, name string) {
 		got = indent(c.out.result)
 	}
 	want, err := fs.ReadFile(c.suite.FS, path.Clean(name))
+	difference := ""
 	switch {
 	case err != nil:
 		c.fail(at, "Golden not readable", "%s cannot be read. hatchel test --update writes it.", name)
@@ -273,7 +274,8 @@ func (c *checker) checkGolden(at diag.Range, name string) {
 		} else if before := len(c.failures); !value.Equal(decoded, c.out.result) {
 			c.checkResult(at, decoded, false)
 			if len(c.failures) > before {
-				c.failures[before].Detail += updateHint + name
+				difference = slices.Clone(c.failures[before:]).Scrub(c.config.Secrets)[0].Detail
+				c.failures[before].Detail += "\nIf the new result is right, hatchel test --update writes it to " + name
 			}
 		} else {
 			return
@@ -284,9 +286,9 @@ func (c *checker) checkGolden(at diag.Range, name string) {
 		return
 	}
 	if c.goldens == nil {
-		c.goldens = map[string][]byte{}
+		c.goldens = map[string]golden{}
 	}
-	c.goldens[name] = got
+	c.goldens[name] = golden{got, difference}
 }
 
 // checkThat evaluates a condition.

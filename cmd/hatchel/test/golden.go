@@ -30,6 +30,12 @@ func indent(v any) []byte {
 	return out.Bytes()
 }
 
+// golden is a file that differs from a result.
+type golden struct {
+	content    []byte // that the result would write
+	difference string // the first one between two JSON values; empty for another
+}
+
 // WriteGoldens writes the goldens that differ, in the order of the tests, and prints how. No file outside of the
 // directory is written, be it through a link. The error says which tests write different goldens to one file.
 func (s *Suite) WriteGoldens(w io.Writer, r *Report) error {
@@ -41,8 +47,8 @@ func (s *Suite) WriteGoldens(w io.Writer, r *Report) error {
 	written := map[string]*Result{}
 	for _, result := range r.Results {
 		for _, name := range slices.Sorted(maps.Keys(result.Goldens)) {
-			content := result.Goldens[name]
-			if other := written[name]; other != nil && !bytes.Equal(other.Goldens[name], content) {
+			found := result.Goldens[name]
+			if other := written[name]; other != nil && !bytes.Equal(other.Goldens[name].content, found.content) {
 				return fmt.Errorf("the tests %q and %q have different results for %s; with each, write golden = "+
 					"\"…-${each.key}.json\"", other.Name, result.Name, name)
 			} else if other != nil {
@@ -52,23 +58,18 @@ func (s *Suite) WriteGoldens(w io.Writer, r *Report) error {
 			if err := root.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 				return err
 			}
-			if err := root.WriteFile(file, content, 0o644); err != nil {
+			if err := root.WriteFile(file, found.content, 0o644); err != nil {
 				return err
 			}
 			written[name] = result
 			fmt.Fprintf(w, "written: %s\n", name)
-			for _, d := range result.Failures {
-				if difference, _, ok := strings.Cut(d.Detail, updateHint); ok && result.isGolden(d) {
-					fmt.Fprintf(w, "  %s\n", strings.ReplaceAll(difference, "\n", "\n  "))
-				}
+			if found.difference != "" {
+				fmt.Fprintf(w, "  %s\n", strings.ReplaceAll(found.difference, "\n", "\n  "))
 			}
 		}
 	}
 	return nil
 }
-
-// updateHint follows the differences of a golden.
-const updateHint = "\nIf the new result is right, hatchel test --update writes it to "
 
 // isGolden reports whether a failure is about a golden.
 func (r *Result) isGolden(d *hcl.Diagnostic) bool {

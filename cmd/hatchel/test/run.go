@@ -38,7 +38,7 @@ type Result struct {
 	Reason   string          // why it was skipped
 	Failures hcl.Diagnostics // each at its expectation
 	Duration time.Duration
-	Goldens  map[string][]byte // the files that differ, with their new content
+	Goldens  map[string]golden // the files that differ
 	Tapes    []*Tape           // what was recorded
 }
 

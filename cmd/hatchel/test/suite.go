@@ -16,6 +16,7 @@ import (
 	"hatchel/adapters"
 	"hatchel/cmd/hatchel/test/testblock"
 	"hatchel/hcl"
+	"hatchel/hcl/diag"
 )
 
 // Suite is the tests of a configuration directory.
@@ -147,12 +148,13 @@ func (s *Suite) DraftDiagnostics() hcl.Diagnostics {
 func explain(diags hcl.Diagnostics, variable, secret string) (out hcl.Diagnostics) {
 	for _, d := range diags {
 		again := *d
-		if d.Summary == "Missing variable value" {
+		switch d.Code {
+		case diag.MissingVariable:
 			again.Detail = variable
-		} else if d.Summary == "Missing secret" { // only --live reads secrets
+		case diag.MissingSecret: // only --live reads secrets
 			again.Detail += " A test with --live reads the secrets of a server: set this one, or write secrets = " +
 				"{ … } in the test. Without --live no secret is read."
-		} else if strings.HasPrefix(d.Summary, "Invalid") {
+		case diag.InvalidSecret:
 			again.Detail += secret
 		}
 		out = append(out, &again)

@@ -182,6 +182,7 @@ func (c *compiler) reportUnknownMember(base typedExpr, name string, at span) {
 	c.report(at, "Unknown "+noun, "There is no %s %q.%s", noun, name,
 		diag.SuggestOr(name, candidates,
 			diag.ListNames(" There are: ", candidates)+eval.NestedMember("", base.Type, name)))
+	c.problems[len(c.problems)-1].Code = diag.Undeclared
 }
 
 // compileSlice compiles x[from:to] of a list or a string.

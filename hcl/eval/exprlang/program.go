@@ -77,6 +77,7 @@ type Problem struct {
 	Detail         string           // what was found, what is accepted, and the nearest name or the corrected text
 	Warning        bool             // the program can be run nevertheless
 	Suggestion     *diag.Suggestion // what to write instead; nil for none
+	Code           diag.Code        // see diag.Diagnostic
 }
 
 // span is a half-open byte interval of the source.

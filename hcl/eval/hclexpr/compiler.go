@@ -241,6 +241,9 @@ func (c *Compiler) foldConstant(n eval.TypedExpr, r hclv2.Range) eval.TypedExpr 
 	v, err := n.Eval(&eval.Frame{Functions: c.functions(r)})
 	if err != nil {
 		c.Errorf(r, "Invalid value", "%s.", diag.ToSentence(err.Error()))
+		if n.Sensitive {
+			c.Diags.Mark(diag.InvalidSecret)
+		}
 		return eval.Broken()
 	}
 	// the parts of a value may be shared, so that its size can double with every line

@@ -164,8 +164,8 @@ func (c *Compiler) CompileProgram(e hclsyntax.Expression, known *eval.NonNull, n
 			severity = diag.Warning
 		}
 		from, to := min(x.Offset, len(text.Value)), min(x.Offset+x.Length, len(text.Value))
-		c.Diags = append(c.Diags, &diag.Diagnostic{Severity: severity, Summary: x.Summary, Detail: x.Detail,
-			Subject: diag.RangeOf(text.Place(from, to)), Suggestion: x.Suggestion})
+		c.Diags = append(c.Diags, &diag.Diagnostic{Code: x.Code, Severity: severity, Summary: x.Summary,
+			Detail: x.Detail, Subject: diag.RangeOf(text.Place(from, to)), Suggestion: x.Suggestion})
 	}
 	if p == nil {
 		return out

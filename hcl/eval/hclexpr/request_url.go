@@ -3,6 +3,7 @@ package hclexpr
 import (
 	"strings"
 
+	hclv2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl/diag"
@@ -63,6 +64,17 @@ func (c *Compiler) CompileURL(e hclsyntax.Expression, in LexicalEnv, linked bool
 		return &RequestURL{bind: p.Bind, template: urlTemplate(t.Nodes)}
 	}
 	u, diags := urltext.CompileURL(t)
+	return c.newRequestURL(t, u, diags)
+}
+
+// CompilePage compiles the URL of a page for people.
+func (c *Compiler) CompilePage(e hclsyntax.Expression, in LexicalEnv) *RequestURL {
+	t := c.compileTree(e, in)
+	u, diags := urltext.CompilePage(t)
+	return c.newRequestURL(t, u, diags)
+}
+
+func (c *Compiler) newRequestURL(t *template.Tree, u *urltext.URL, diags hclv2.Diagnostics) *RequestURL {
 	noteBindings(c, u)
 	c.Diags = append(c.Diags, diag.FromHCL(diags)...)
 	return &RequestURL{u.Bind, u, urlTemplate(t.Nodes)}

@@ -127,7 +127,10 @@ func (c *Compiler) reportUnknownMember(r *eval.Root, key string, at hclv2.Range)
 	switch why, later := r.Unavailable[key]; {
 	case later:
 		c.Errorf(at, "Value not available here", "%s", why)
+		c.Diags.Mark(diag.Unavailable)
+		return
 	case r.Partial: // it may be declared in a file that could not be read
+		return
 	case len(r.Members) == 0:
 		c.Errorf(at, "Unknown "+r.Noun, "There is no %s %q. None is declared.", r.Noun, key)
 	case len(r.Members) > maxSuggestedNames || len(c.Diags) > maxSuggestions:
@@ -137,6 +140,7 @@ func (c *Compiler) reportUnknownMember(r *eval.Root, key string, at hclv2.Range)
 		c.Errorf(at, "Unknown "+r.Noun, "There is no %s %q.%s", r.Noun, key,
 			diag.SuggestOr(key, names, diag.ListAre(names)))
 	}
+	c.Diags.Mark(diag.Undeclared)
 }
 
 func (c *Compiler) compileMember(m *eval.Member, path string, r hclv2.Range, in LexicalEnv) eval.TypedExpr {
@@ -177,6 +181,7 @@ func (c *Compiler) reportUnknownRoot(t hclv2.Traversal, why string) {
 	name, r := t.RootName(), t[0].SourceRange()
 	if why != "" {
 		c.Errorf(t.SourceRange(), "Value not available here", "%s", why)
+		c.Diags.Mark(diag.Unavailable)
 		return
 	}
 	names := c.Scope.Readable()

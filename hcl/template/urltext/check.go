@@ -38,6 +38,7 @@ type states = template.States[state]
 type checker struct {
 	template.Diagnostics
 	connection  bool
+	page        bool // no request is sent: people open the URL
 	braceHinted bool // the hint about writing a value was given
 	choices     template.Choices
 }
@@ -87,7 +88,7 @@ func (c *checker) readNodes(nodes []template.Node, in states) states {
 func (c *checker) readLoop(n *template.For, in states) states {
 	for _, s := range in {
 		if s.phase == authority || s.phase == start && !c.connection {
-			c.Errorf(n.Range, "Host depends on a call", `A loop cannot build the scheme or the host of a URL.`)
+			c.reportHost(n.Range, `A loop cannot build the scheme or the host of a URL.`)
 			return in
 		}
 	}
@@ -175,7 +176,7 @@ func (c *checker) startChar(s state, ch, rest string, at func(int) hclv2.Range) 
 		return s
 	}
 	if ch == "/" && len(s.head) == 1 {
-		c.Errorf(at(0), "URL has no host",
+		c.rejectPath(at(0),
 			`Without a connection a URL is written whole: "https://host/path". With one, name it: http "name" { ... }.`)
 	} else {
 		c.Errorf(at(0), "Unknown scheme", `A URL begins with "https://" or "http://".`)
@@ -189,7 +190,11 @@ func (c *checker) authorityChar(s state, ch string, at func(int) hclv2.Range) st
 		c.checkAuthority(s, at(len(s.head)))
 		return stateAfter(ch)
 	case "@":
-		c.Errorf(at(0), "User in a URL", `A URL must not hold a user or password. Use the auth block of a connection.`)
+		why := `A URL must not hold a user or password. Use the auth block of a connection.`
+		if c.page {
+			why = `A URL that is shown to users must not hold a user name or password.`
+		}
+		c.Errorf(at(0), "User in a URL", "%s", why)
 		s.head = ""
 		return s
 	}
@@ -290,12 +295,20 @@ func (c *checker) endSegment(s state, at func(int) hclv2.Range) {
 	}
 }
 
+// rejectPath reports a URL without a host, with what a request needs.
+func (c *checker) rejectPath(r hclv2.Range, why string) {
+	if c.page {
+		why = `The page needs a complete URL: write "https://host/path".`
+	}
+	c.Errorf(r, "URL has no host", "%s", why)
+}
+
 // checkEnd checks the states at the end of the template.
 func (c *checker) checkEnd(s state, r hclv2.Range) {
 	switch s.phase {
 	case start:
 		if !c.connection {
-			c.Errorf(r, "URL has no host", `A URL is written whole: "https://host/path".`)
+			c.rejectPath(r, `A URL is written whole: "https://host/path".`)
 		}
 	case authority:
 		c.checkAuthority(s, r)

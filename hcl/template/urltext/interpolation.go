@@ -34,8 +34,16 @@ func (c *checker) startInterpolation(h *template.Interpolation) state {
 	return state{phase: path, value: h, dots: "x"}
 }
 
+// reportHost reports a host that is not constant, with why that of a request must be.
+func (c *checker) reportHost(r hclv2.Range, why string, args ...any) {
+	if c.page {
+		why, args = `The host of the page must be constant: write "https://host/${…}".`, nil
+	}
+	c.Errorf(r, "Host depends on a call", why, args...)
+}
+
 func (c *checker) rejectHost(h *template.Interpolation) {
-	c.Errorf(h.Range, "Host depends on a call",
+	c.reportHost(h.Range,
 		`A value cannot be a part of a URL's scheme, host or port, and %[1]s is one here. Write the host as text, one `+
 			`tool for each, or take the whole URL as a value, "${%[1]s}", and list the hosts it may have: `+
 			`hosts = ["api.example.com"].`, h.Source)

@@ -44,8 +44,14 @@ type URL struct {
 
 // CompileURL checks every rendering of a template that is a complete URL. The scheme, host and port
 // are constant text, unless the template is a single value. The URL is nil if there are errors.
-func CompileURL(t *template.Tree) (*URL, hclv2.Diagnostics) {
-	c := &checker{}
+func CompileURL(t *template.Tree) (*URL, hclv2.Diagnostics) { return compileURL(t, &checker{}) }
+
+// CompilePage is CompileURL for a page that people open. Its host is constant.
+func CompilePage(t *template.Tree) (*URL, hclv2.Diagnostics) {
+	return compileURL(t, &checker{page: true})
+}
+
+func compileURL(t *template.Tree, c *checker) (*URL, hclv2.Diagnostics) {
 	u := &URL{}
 	if len(t.Nodes) == 1 {
 		if h, ok := t.Nodes[0].(*template.Interpolation); ok && !h.Type.Known {
@@ -64,8 +70,8 @@ func CompileURL(t *template.Tree) (*URL, hclv2.Diagnostics) {
 
 func (c *checker) checkWholeURL(h *template.Interpolation) {
 	switch {
-	case isPathFunc(h):
-		c.Errorf(h.Range, "Host depends on a call",
+	case isPathFunc(h) || c.page:
+		c.reportHost(h.Range,
 			`%s() gives segments of a path, and no host comes before it. Write "https://host/${%s}".`, h.Func, h.Source)
 	case c.checkScalar(h) && isNullable(h):
 		c.Errorf(h.Range, "Null in a URL",

@@ -2,7 +2,6 @@ package lsp
 
 import (
 	"encoding/json"
-	"strings"
 
 	"hatchel/cmd/hatchel/editor"
 	"hatchel/hcl/diag"
@@ -55,13 +54,13 @@ func (f *folder) collect(p *editor.Project, into map[string]publishParams) {
 
 // diagnostic converts one diagnostic of a load.
 func (v *view) diagnostic(t *texts, d *diag.Diagnostic) diagnostic {
-	out := diagnostic{Range: t.rangeOf(d.Subject), Severity: severityError, Code: editor.Code(d), Source: "hatchel",
+	out := diagnostic{Range: t.rangeOf(d.Subject), Severity: severityError, Code: d.Rule(), Source: "hatchel",
 		Message: d.Summary + ": " + d.Detail}
 	if d.Severity == diag.Warning {
 		out.Severity = severityWarning
-		if strings.HasPrefix(d.Summary, "Unused ") {
-			out.Tags = []int{1} // unnecessary
-		}
+	}
+	if d.Code == diag.Unused {
+		out.Tags = []int{1} // unnecessary
 	}
 	if d.Related != (diag.Range{}) {
 		out.Related = []relatedInformation{{v.location(t, d.Related), "the first one"}}
