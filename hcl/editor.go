@@ -24,41 +24,49 @@ func (l *loader) forEditor() *loader {
 // decodeAgain implements Config.DecodeAgain.
 func (l *loader) decodeAgain(b *hclsyntax.Block, src []byte, o decode.Observer) Diagnostics {
 	kind, _, ok := findBlockType(b.Type)
-	if !ok || len(b.Labels) != kind.labels {
+	if !ok || kind.decode == nil || len(b.Labels) != kind.labels {
 		return nil
 	}
 	again := l.copyFor(o)
 	file := &sourceFile{name: b.TypeRange.Filename, src: src, exposed: 1, cached: make([]*decodedBlock, 1)}
 	block := sourceBlock{Block: b, file: file}
 	again.blocks = map[string][]sourceBlock{b.Type: {block}}
-	var w *operationDecoder
-	switch b.Type {
-	case "tool":
-		t := again.declareTool(block)
-		again.tools[t.tool.Name] = t
-		t.decode()
-		w = t.operationDecoder
-	case "prompt":
-		w = newPromptDecoder(again, block).decode()
-	case "resource":
-		w = newResourceDecoder(again, block).decode()
-	case "locals":
-		d := again.newDecoder(file)
-		d.Deps = &eval.Dependencies{}
-		for _, a := range sortedAttributes(b.Body.Attributes) {
-			d.CompileKnown(a.Expr, decode.Field{Secret: true})
-		}
-		return d.Diags
-	case "type":
-		d := again.newDecoder(file)
-		d.Deps = &eval.Dependencies{}
-		d.Body(b, typeSpec(new(*schema.Type)))
-		return d.Diags
-	default:
-		kind.decode(again)
-		return again.diags
+	if kind.again != nil {
+		return kind.again(again, block)
 	}
-	return w.dec.Diags
+	kind.decode(again)
+	return again.diags
+}
+
+func (l *loader) decodeToolAgain(b sourceBlock) Diagnostics {
+	t := l.declareTool(b)
+	l.tools[t.tool.Name] = t
+	t.decode()
+	return t.dec.Diags
+}
+
+func (l *loader) decodePromptAgain(b sourceBlock) Diagnostics {
+	return newPromptDecoder(l, b).decode().dec.Diags
+}
+
+func (l *loader) decodeResourceAgain(b sourceBlock) Diagnostics {
+	return newResourceDecoder(l, b).decode().dec.Diags
+}
+
+func (l *loader) decodeLocalsAgain(b sourceBlock) Diagnostics {
+	d := l.newDecoder(b.file)
+	d.Deps = &eval.Dependencies{}
+	for _, a := range sortedAttributes(b.Body.Attributes) {
+		d.CompileKnown(a.Expr, decode.Field{Secret: true})
+	}
+	return d.Diags
+}
+
+func (l *loader) decodeTypeAgain(b sourceBlock) Diagnostics {
+	d := l.newDecoder(b.file)
+	d.Deps = &eval.Dependencies{}
+	d.Body(b.Block, typeSpec(new(*schema.Type)))
+	return d.Diags
 }
 
 // copyFor returns a copy of the loader, which can decode a block for an observer without changing the loader.

@@ -9,7 +9,6 @@ package hcl
 import (
 	"io/fs"
 	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -70,15 +69,11 @@ func Load(fsys fs.FS, kinds Kinds, opts Options) (*Config, Diagnostics) {
 		l.indexBlocks(f)
 	}
 	l.env.Partial = l.partial
-	for _, t := range globalBlocks {
-		t.decode(l)
-	}
+	l.decodeAll(globalBlocks)
 	l.checkTokenExchange()
 	l.reuseGlobals()
 	l.dropStaleBlocks(files)
-	for _, t := range exposedBlocks {
-		t.decode(l)
-	}
+	l.decodeAll(exposedBlocks)
 	l.reportMissing()
 	l.warnUnused()
 	l.warnUnknownCallers(files)
@@ -131,6 +126,7 @@ type loader struct {
 
 	secretCommands map[string][]string // by secret
 	again          bool                // a block is decoded again, which changes nothing; see Config.DecodeAgain
+	untested       bool                // no test uses the blocks that are decoded
 }
 
 func newLoader(fsys fs.FS, kinds Kinds, opts Options) *loader {
@@ -178,74 +174,13 @@ func newLoader(fsys fs.FS, kinds Kinds, opts Options) *loader {
 	return l
 }
 
-// blockType is a type of top-level block.
-type blockType struct {
-	name   string
-	labels int
-	form   string        // its first line
-	decode func(*loader) // decodes all blocks of the type
-}
-
-// globalBlocks are the types of blocks that other blocks can read, in decoding order. Types come
-// first and are resolved on demand.
-var globalBlocks = []blockType{
-	{"type", 1, `type "name" {`, (*loader).declareTypes},
-	{"variable", 1, `variable "name" {`, (*loader).decodeVariables},
-	{"secret", 1, `secret "name" {`, (*loader).decodeSecrets},
-	{"locals", 0, "locals {", (*loader).decodeLocals},
-	{"tls", 0, "tls {", (*loader).decodeTLS},
-	{"auth", 0, "auth {", (*loader).decodeAuth},
-	{"server", 0, "server {", (*loader).decodeServer},
-	{"connection", 2, `connection "http" "name" {`, (*loader).decodeConnections},
-	{"audit", 0, "audit {", (*loader).decodeAudit},
-	{"state", 0, "state {", (*loader).decodeState},
-	{"files", 0, "files {", (*loader).decodeFiles},
-	{"webhook", 1, `webhook "name" {`, (*loader).decodeWebhooks},
-}
-
-// exposedBlocks are the types of blocks that clients can see, or that restrict them, in decoding
-// order. No global block can read them.
-var exposedBlocks = []blockType{
-	{"tool", 1, `tool "name" {`, (*loader).decodeTools},
-	{"prompt", 1, `prompt "name" {`, (*loader).decodePrompts},
-	{"resource", 1, `resource "name" {`, (*loader).decodeResources},
-	{"toolset", 1, `toolset "name" {`, (*loader).decodeToolsets},
-	{"policy", 1, `policy "name" {`, (*loader).decodePolicies},
-	{"approvals", 0, "approvals {", (*loader).decodeApprovers},
-	{"telemetry", 0, "telemetry {", (*loader).decodeTelemetry},
-	{"events", 0, "events {", (*loader).decodeEvents},
-	{"on", 1, `on "event" {`, (*loader).decodeHooks},
-	{"console", 0, "console {", (*loader).decodeConsole},
-}
-
-// findBlockType returns a type of block by its name, and whether its blocks are exposed.
-func findBlockType(name string) (found blockType, exposed, ok bool) {
-	for i, types := range [][]blockType{globalBlocks, exposedBlocks} {
-		for _, t := range types {
-			if t.name == name {
-				return t, i == 1, true
-			}
-		}
-	}
-	return blockType{}, false, false
-}
-
-// blockTypeNames returns the sorted names of all types of blocks.
-func blockTypeNames() (names []string) {
-	for _, t := range slices.Concat(globalBlocks, exposedBlocks, []blockType{testBlock}) {
-		names = append(names, t.name)
-	}
-	slices.Sort(names)
-	return names
-}
-
 // indexBlocks indexes the blocks of a file by their types and reports unknown blocks and arguments
 // at the top level.
 func (l *loader) indexBlocks(f *sourceFile) {
 	for _, a := range f.body.Attributes {
 		l.errorf(a.NameRange, "Unexpected argument",
 			"Arguments belong inside blocks. The top level of a file has the blocks %s.",
-			diag.JoinAnd(blockTypeNames()))
+			diag.JoinAnd(TopLevelBlocks()))
 		l.config.Partial = true
 	}
 	f.exposed = 0
@@ -258,8 +193,8 @@ func (l *loader) indexBlocks(f *sourceFile) {
 			continue
 		case !ok:
 			l.errorf(b.TypeRange, "Unknown block", "There is no block %q.%s", b.Type,
-				l.env.TopLevelHint(b.Type, diag.SuggestOr(b.Type, blockTypeNames(),
-					" The top-level blocks are "+diag.JoinAnd(blockTypeNames())+".")))
+				l.env.TopLevelHint(b.Type, diag.SuggestOr(b.Type, TopLevelBlocks(),
+					" The top-level blocks are "+diag.JoinAnd(TopLevelBlocks())+".")))
 			l.config.Partial = true
 			continue
 		case !l.checkLabels(b, want):
@@ -270,6 +205,14 @@ func (l *loader) indexBlocks(f *sourceFile) {
 		if exposed {
 			f.exposed++
 		}
+	}
+}
+
+// decodeAll decodes all blocks of types.
+func (l *loader) decodeAll(types []blockType) {
+	for _, t := range types {
+		l.untested = t.untested
+		t.decode(l)
 	}
 }
 
@@ -341,7 +284,7 @@ func (l *loader) eachBlock(name string, do func(d *decode.Decoder, b sourceBlock
 	for _, b := range l.blocks[name] {
 		d := l.newDecoder(b.file)
 		d.Deps = &eval.Dependencies{}
-		l.hideTestSecrets(d, name)
+		l.hideTestSecrets(d)
 		do(d, b)
 		l.config.observe(d.Observer)
 		l.recordBlock(b, d.Deps)

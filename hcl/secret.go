@@ -124,14 +124,9 @@ func newSecret() *eval.Member {
 		Facts: eval.Facts{Known: true, Marks: eval.Marks{Sensitive: true}}}
 }
 
-// blocksWithoutTests are the types of blocks that no test uses. The values that tests give to secrets are not valid
-// there, such as that of a webhook, which has 24 characters.
-var blocksWithoutTests = []string{"tls", "auth", "audit", "state", "webhook", "approvals", "telemetry",
-	"events", "console", "on"}
-
 // hideTestSecrets makes the values of secrets unknown in a block that no test uses.
-func (l *loader) hideTestSecrets(d *decode.Decoder, blockType string) {
-	if l.opts.TestSecrets != nil && slices.Contains(blocksWithoutTests, blockType) {
+func (l *loader) hideTestSecrets(d *decode.Decoder) {
+	if l.opts.TestSecrets != nil && l.untested {
 		d.Scope = d.Scope.With("secret", l.secretRoot(l.unreadSecrets))
 		d.LoadScope = d.Scope
 	}
@@ -162,7 +157,8 @@ func (l *loader) setSecret(m *eval.Member, s *secretBlock, name string, b source
 		l.declareMissing(m, 0, quoted, at, "Secret command not allowed", "The command of the "+quoted+" is not run: "+
 			"review it, and allow the commands of secrets with the flag --allow-secret-commands.")
 	case s.Command != nil && why != noOutput:
-		l.declareMissing(m, diag.MissingSecret, quoted, at, "Missing secret", "The "+quoted+" is not available: "+why+".")
+		l.declareMissing(m, diag.MissingSecret, quoted, at, "Missing secret",
+			"The "+quoted+" is not available: "+why+".")
 	case s.Optional:
 		m.NullReason = "secret." + name + " is optional and not set"
 	case s.Env != "" || s.File != "" || s.Credential != "" || s.Command != nil:

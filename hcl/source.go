@@ -89,9 +89,6 @@ func (s *sourceFile) onlyTests() bool {
 		!slices.ContainsFunc(s.body.Blocks, notTest)
 }
 
-// testBlock is the type of the blocks that only tests read.
-var testBlock = blockType{name: "test", labels: 1, form: `test "name" {`}
-
 // TestBlock is a test block, which Load finds and does not decode.
 type TestBlock struct {
 	*hclsyntax.Block

@@ -64,7 +64,12 @@ func (p *Project) Search(query string) (found []Declared) {
 }
 
 // Noun returns what a declaration is called in a sentence, such as "variable".
-func (s Symbol) Noun() string { return nouns[s.Kind] }
+func (s Symbol) Noun() string {
+	if s.Kind == "var" {
+		return "variable"
+	}
+	return s.Kind
+}
 
 // Regions returns the parts of a file that an editor can fold, as pairs of lines from 0: blocks, lists, objects,
 // heredocs and comments of several lines. Comments are marked.

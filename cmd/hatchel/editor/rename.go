@@ -81,16 +81,11 @@ func (p *Project) checkNewName(s Symbol, name string) error {
 	other := s
 	other.Name = name
 	if taken := p.declared(other); len(taken) > 0 && name != s.Name {
-		return refusef("There is already %s %q at %s:%d.", diag.WithArticle(nouns[s.Kind]), name, taken[0].At.File,
+		return refusef("There is already %s %q at %s:%d.", diag.WithArticle(s.Noun()), name, taken[0].At.File,
 			taken[0].At.Start.Line)
 	}
 	return nil
 }
-
-// nouns are what kinds of declarations are called in a sentence.
-var nouns = map[string]string{"var": "variable", "secret": "secret", "local": "local", "input": "input",
-	"step": "step", "type": "type", "connection": "connection", "webhook": "webhook", "tool": "tool",
-	"prompt": "prompt", "resource": "resource", "toolset": "toolset", "policy": "policy", "test": "test"}
 
 // renameEdits returns the changes for a new name, in a project with all notes.
 func (p *Project) renameEdits(s Symbol, name string) (map[string][]Edit, error) {

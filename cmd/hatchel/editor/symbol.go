@@ -53,16 +53,11 @@ func ownerOf(b *hcl.BlockHeader) string {
 	return b.Type + " " + b.Labels[0]
 }
 
-// globalKinds maps the types of blocks whose label is the name of a declaration to its kind.
-var globalKinds = map[string]string{"variable": "var", "secret": "secret", "type": "type", "connection": "connection",
-	"webhook": "webhook", "tool": "tool", "prompt": "prompt", "resource": "resource", "toolset": "toolset",
-	"policy": "policy", "test": "test"}
-
 // symbolOfHeader returns the declaration of a top-level block and the index of the label that is its name.
 func symbolOfHeader(b *hcl.BlockHeader) (Symbol, int, bool) {
-	kind, ok := globalKinds[b.Type]
+	kind := hcl.DeclaredKind(b.Type)
 	switch {
-	case !ok || len(b.Labels) == 0:
+	case kind == "" || len(b.Labels) == 0:
 		return Symbol{}, 0, false
 	case b.Type == "connection" && len(b.Labels) == 2:
 		return Symbol{kind, b.Labels[1], b.Labels[0]}, 1, true
