@@ -68,9 +68,7 @@ func TestNoSecretOfAnExampleIsSeenByWhoWatchesIt(t *testing.T) {
 // loadTests loads an example, and its test blocks.
 func loadTests(t *testing.T, dir string) (*hcl.Config, []*testblock.Test) {
 	t.Helper()
-	cfg, diags := hcl.Load(os.DirFS(dir), all.Set().Kinds(), hcl.Options{
-		Dir: dir, Tests: true, TestSecrets: map[string]string{}, UnsetVars: true,
-	})
+	cfg, diags := hcl.Load(os.DirFS(dir), all.Set().Kinds(), hcl.Options{Dir: dir, UnsetVars: true}.ForTests(nil, false))
 	if diags.HasErrors() {
 		t.Fatalf("%s: %v", dir, diags)
 	}

@@ -38,7 +38,7 @@ type CodeRunner interface {
 // program writes may be the data of another one. The digest of an operation has that of the files: another file is
 // another operation, to which no approval belongs.
 func (l *loader) findCode() {
-	if l.diags.HasErrors() || l.opts.Observe != nil {
+	if l.diags.HasErrors() || l.opts.observe != nil {
 		return
 	}
 	f := &codeFinder{config: path.Clean(l.opts.Dir), fsys: l.fsys, listed: map[string][]fs.DirEntry{},

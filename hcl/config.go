@@ -81,14 +81,14 @@ func (c *Config) observe(o decode.Observer) {
 
 // observer returns who is told of a block of a file; nil for nobody.
 func (l *loader) observer(file string) decode.Observer {
-	if l.opts.Observe == nil {
+	if l.opts.observe == nil {
 		return nil
 	}
-	return l.opts.Observe(file)
+	return l.opts.observe(file)
 }
 
 func (l *loader) listBlock(b *hclsyntax.Block) {
-	if l.opts.Observe != nil {
+	if l.opts.observe != nil {
 		l.config.Blocks = append(l.config.Blocks, HeaderOf(b))
 	}
 }

@@ -79,6 +79,6 @@ func (l *loader) copyFor(o decode.Observer) *loader {
 	again.partial, again.env.Partial = false, false
 	again.again, again.env.TrustDeclared = true, true
 	again.config.Observers = nil
-	again.opts.Observe = func(string) decode.Observer { return o }
+	again.opts.observe = func(string) decode.Observer { return o }
 	return &again
 }

@@ -22,7 +22,8 @@ import (
 	"hatchel/hcl/schema"
 )
 
-// Options are the inputs of a load besides the files.
+// Options are the inputs of a load besides the files. Secrets are read, unless ForCheck, ForEditor or ForTests has made
+// the Options.
 type Options struct {
 	Dir        string                            // the absolute configuration directory
 	Vars       map[string]string                 // values of variables; they override the environment and defaults
@@ -33,23 +34,44 @@ type Options struct {
 	// used. Nil leaves the values of such secrets unknown.
 	ReadSecretCommand func(command []string, ttl time.Duration) ([]byte, error)
 
-	Cache     *Cache // reuses unchanged parts of the previous load; may be nil
-	NoSecrets bool   // no secret is read; the value of each is unknown
-	AnyVars   bool   // values of variables that no file declares are ignored
-	UnsetVars bool   // a variable without a value is unknown, and not reported
-	Start     bool   // of a process: server { on_missing } may refuse tools
-	Tests     bool   // test blocks are collected, in Config.Tests
-	// the values of secrets, by name, in place of what the environment and files hold; "test-" and its name is the
-	// value of one that is missing here. Nil reads the environment and files.
-	TestSecrets map[string]string
-	RealSecrets bool             // secrets that are not among the TestSecrets are read from the environment and files
-	Now         func() time.Time // the clock of expirations; nil for time.Now
-	// Observe returns who is told of a block of a file while it is decoded; nil for nobody. Observe itself is nil
-	// except for an editor.
-	Observe func(file string) decode.Observer
+	Cache     *Cache           // reuses unchanged parts of the previous load; may be nil
+	AnyVars   bool             // values of variables that no file declares are ignored
+	UnsetVars bool             // a variable without a value is unknown, and not reported
+	Start     bool             // of a process: server { on_missing } may refuse tools
+	Tests     bool             // test blocks are collected, in Config.Tests
+	Now       func() time.Time // the clock of expirations; nil for time.Now
 	// calls do for 0 to n-1, in any order and concurrently, and returns when all are done; nil for
 	// sequential calls
 	Parallel func(n int, do func(i int))
+
+	noSecrets   bool                              // see ForCheck
+	observe     func(file string) decode.Observer // see ForEditor
+	testSecrets map[string]string                 // see ForTests; nil except there
+	realSecrets bool
+}
+
+// ForCheck returns the options of a load of which nothing is called: no secret is read, and the value of each is
+// unknown.
+func (o Options) ForCheck() Options {
+	o.noSecrets, o.Start = true, true
+	return o
+}
+
+// ForEditor returns the options of a load for an editor, which reads no secrets. Observe returns who is told of a block
+// of a file while it is decoded; nil for nobody.
+func (o Options) ForEditor(observe func(file string) decode.Observer) Options {
+	o.observe, o.Tests, o.AnyVars = observe, true, true
+	return o.ForCheck()
+}
+
+// ForTests returns the options of a load for tests. Secrets are the values of secrets, by name. The value of another one
+// is "test-" and its name, or with real what the environment and files hold.
+func (o Options) ForTests(secrets map[string]string, real bool) Options {
+	if secrets == nil {
+		secrets = map[string]string{}
+	}
+	o.Tests, o.testSecrets, o.realSecrets = true, secrets, real
+	return o
 }
 
 // Load reads a configuration and reports every mistake of every file in one pass. The Config is
@@ -87,7 +109,7 @@ func Load(fsys fs.FS, kinds Kinds, opts Options) (*Config, Diagnostics) {
 	if opts.Tests {
 		l.config.NewTestDecoder = l.newTestDecoder
 	}
-	if opts.Observe != nil {
+	if opts.observe != nil {
 		l.config.DecodeAgain = l.forEditor().decodeAgain
 	}
 	opts.Cache.store(files, l.globals)

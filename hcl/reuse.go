@@ -153,7 +153,7 @@ func (l *loader) commit(w *operationDecoder) {
 
 // freeDecoders frees what only the load needs: compiled expressions keep the loader, which would keep all decoders.
 func (l *loader) freeDecoders() {
-	if !l.opts.Tests && l.opts.Observe == nil { // these decode again
+	if !l.opts.Tests && l.opts.observe == nil { // these decode again
 		l.tools, l.blocks = nil, nil
 	}
 }

@@ -85,7 +85,7 @@ func (l *loader) decodeSecret(d *decode.Decoder, b sourceBlock) {
 	m, unread := newSecret(), newSecret()
 	unread.MarkFailed()
 	unread.Missing = []*eval.Missing{{}}
-	if l.opts.NoSecrets || s.Command != nil && l.opts.ReadSecretCommand == nil && l.opts.TestSecrets == nil {
+	if l.opts.noSecrets || s.Command != nil && l.opts.ReadSecretCommand == nil && l.opts.testSecrets == nil {
 		m = unread
 		l.config.UnreadSecrets = true
 	} else {
@@ -126,7 +126,7 @@ func newSecret() *eval.Member {
 
 // hideTestSecrets makes the values of secrets unknown in a block that no test uses.
 func (l *loader) hideTestSecrets(d *decode.Decoder) {
-	if l.opts.TestSecrets != nil && l.untested {
+	if l.opts.testSecrets != nil && l.untested {
 		d.Scope = d.Scope.With("secret", l.secretRoot(l.unreadSecrets))
 		d.LoadScope = d.Scope
 	}
@@ -145,8 +145,8 @@ func (l *loader) setSecret(m *eval.Member, s *secretBlock, name string, b source
 	switch {
 	case why == "":
 		m.Value = text
-		_, given := l.opts.TestSecrets[name]
-		l.testSecrets[m] = l.opts.TestSecrets != nil && !given
+		_, given := l.opts.testSecrets[name]
+		l.testSecrets[m] = l.opts.testSecrets != nil && !given
 		l.secretValues, l.secretNames = append(l.secretValues, text), append(l.secretNames, "secret."+name)
 	case text != "":
 		m.Value = text
@@ -177,11 +177,11 @@ const (
 
 // readSecret returns the value of a secret, or why it has none, or only that of an earlier run of its command.
 func (l *loader) readSecret(name string, s *secretBlock) (text, why string) {
-	if l.opts.TestSecrets != nil {
-		if text, ok := l.opts.TestSecrets[name]; ok {
+	if l.opts.testSecrets != nil {
+		if text, ok := l.opts.testSecrets[name]; ok {
 			return text, ""
 		}
-		if !l.opts.RealSecrets {
+		if !l.opts.realSecrets {
 			return "test-" + name, ""
 		}
 	}

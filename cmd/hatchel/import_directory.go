@@ -43,7 +43,7 @@ func checkBlocks(blocks ...string) error {
 	if err := os.WriteFile(filepath.Join(dir, "import.hcl"), []byte(text), 0o600); err != nil {
 		return err
 	}
-	_, diags := hcl.Load(os.DirFS(dir), all.Set().Kinds(), hcl.Options{Dir: dir, NoSecrets: true, UnsetVars: true})
+	_, diags := hcl.Load(os.DirFS(dir), all.Set().Kinds(), hcl.Options{Dir: dir, UnsetVars: true}.ForCheck())
 	var warnings importer.Warnings
 	for _, d := range diags {
 		if d.Severity == hcl.Error {

@@ -90,19 +90,22 @@ func (l *loadFlags) options(ctx context.Context, folder *source.Folder, stderr i
 	case l.runsCommands:
 		readCommand = func([]string, time.Duration) ([]byte, error) { return nil, hcl.ErrSecretCommands }
 	}
-	return hcl.Options{
+	o := hcl.Options{
 		Dir:        folder.Dir(),
 		Vars:       vars,
 		Getenv:     os.LookupEnv,
 		Parallel:   runParallel,
-		NoSecrets:  l.inspect,
 		Tests:      l.tests,
 		AnyVars:    l.anyVars,
 		Start:      true,
 		ReadSecret: folder.ReadSecret,
 
 		ReadSecretCommand: readCommand,
-	}, err
+	}
+	if l.inspect {
+		o = o.ForCheck()
+	}
+	return o, err
 }
 
 // runParallel calls do with 0 to n-1 on all processors and returns when all calls have returned. A

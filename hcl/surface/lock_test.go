@@ -80,7 +80,7 @@ func checkRewritten(t *testing.T, base string) {
 			}
 		}
 		dir := []string{"/srv/tools", `C:\srv\tools`, `\\host\share`}[r.IntN(3)]
-		config, diags := hcl.Load(files, all.Set().Kinds(), hcl.Options{Dir: dir, NoSecrets: true})
+		config, diags := hcl.Load(files, all.Set().Kinds(), hcl.Options{Dir: dir}.ForCheck())
 		if diags.HasErrors() {
 			t.Fatalf("seed %d: %s", seed, diags[0].Detail)
 		}
@@ -108,7 +108,7 @@ func TestAReloadHasTheDifferencesOfTheWholeSurfaces(t *testing.T) {
 	for i, split := range []func(string) fstest.MapFS{
 		func(text string) fstest.MapFS { return fstest.MapFS{"a.hcl": {Data: []byte(text)}} }, filePerBlock,
 	} {
-		opts := hcl.Options{Dir: "/srv/tools", NoSecrets: true, Cache: hcl.NewCache()}
+		opts := hcl.Options{Dir: "/srv/tools", Cache: hcl.NewCache()}.ForCheck()
 		load := func(text string) (*hcl.Config, *surface.Surface) {
 			config, diags := hcl.Load(split(text), all.Set().Kinds(), opts)
 			if diags.HasErrors() {

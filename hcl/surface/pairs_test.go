@@ -37,7 +37,7 @@ func surfaceOf(t testing.TB, files map[string]string) *surface.Surface {
 	for name, text := range files {
 		fsys[name] = &fstest.MapFile{Data: []byte(text)}
 	}
-	config, diags := hcl.Load(fsys, all.Set().Kinds(), hcl.Options{Dir: "/srv/tools", NoSecrets: true})
+	config, diags := hcl.Load(fsys, all.Set().Kinds(), hcl.Options{Dir: "/srv/tools"}.ForCheck())
 	if diags.HasErrors() {
 		var out strings.Builder
 		diags.Print(&out, config.Sources)

@@ -51,7 +51,7 @@ func TestNoChangeOfAnArgumentIsSilent(t *testing.T) {
 	check := func(what string, start, end int, with string) {
 		changed := base[:start] + with + base[end:]
 		files := fstest.MapFS{"a.hcl": {Data: []byte(changed)}}
-		config, diags := hcl.Load(files, all.Set().Kinds(), hcl.Options{Dir: "/srv/tools", NoSecrets: true})
+		config, diags := hcl.Load(files, all.Set().Kinds(), hcl.Options{Dir: "/srv/tools"}.ForCheck())
 		if diags.HasErrors() {
 			return
 		}

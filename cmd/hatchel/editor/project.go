@@ -29,14 +29,12 @@ type Project struct {
 // Load loads a configuration directory as hatchel validate does, without reading secrets. It takes notes about the
 // files for which noted reports true; nil for none.
 func (l *Language) Load(fsys fs.FS, opts hcl.Options, noted func(file string) bool) *Project {
-	opts.NoSecrets, opts.Tests, opts.Start, opts.AnyVars = true, true, true, true
-	opts.Observe = func(file string) decode.Observer {
+	config, diags := hcl.Load(fsys, l.kinds, opts.ForEditor(func(file string) decode.Observer {
 		if noted == nil || !noted(file) {
 			return nil
 		}
 		return new(notes)
-	}
-	config, diags := hcl.Load(fsys, l.kinds, opts)
+	}))
 	diags = append(diags, testblock.Check(config, diags)...).Sort()
 	return &Project{Language: l, Config: config, Diags: diags, Own: l.IsOwn(config.Blocks), Dir: opts.Dir,
 		fsys: fsys, opts: opts, noted: noted}

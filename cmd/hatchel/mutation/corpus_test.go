@@ -61,7 +61,7 @@ func (f *fixture) load() (*hcl.Config, hcl.Diagnostics) {
 	for name, text := range f.files {
 		fsys[name] = &fstest.MapFile{Data: []byte(text)}
 	}
-	options := hcl.Options{Dir: "/srv/tools", NoSecrets: true, UnsetVars: true, Vars: f.vars, AnyVars: true}
+	options := hcl.Options{Dir: "/srv/tools", UnsetVars: true, Vars: f.vars, AnyVars: true}.ForCheck()
 	config, diags := hcl.Load(fsys, set.Kinds(), options)
 	if diags.HasErrors() {
 		return nil, diags

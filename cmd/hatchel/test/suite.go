@@ -92,12 +92,8 @@ func (s *Suite) ReadCases() {
 
 func (s *Suite) load(vars, secrets map[string]string) (*hcl.Config, hcl.Diagnostics) {
 	options := s.Load
-	options.Dir, options.Tests, options.Vars, options.TestSecrets = s.Dir, true, vars, secrets
-	if secrets == nil {
-		options.TestSecrets = map[string]string{}
-	}
-	options.RealSecrets = s.Live != nil
-	cfg, diags := hcl.Load(s.FS, s.Set.Kinds(), options)
+	options.Dir, options.Vars = s.Dir, vars
+	cfg, diags := hcl.Load(s.FS, s.Set.Kinds(), options.ForTests(secrets, s.Live != nil))
 	return cfg, slices.DeleteFunc(diags, func(d *hcl.Diagnostic) bool { return d.Severity != hcl.Error })
 }
 

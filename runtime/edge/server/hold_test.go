@@ -71,7 +71,7 @@ func (s *heldServer) lock() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	cfg, diags := hcl.Load(files, all.Set().Kinds(), hcl.Options{Dir: s.dir, NoSecrets: true})
+	cfg, diags := hcl.Load(files, all.Set().Kinds(), hcl.Options{Dir: s.dir}.ForCheck())
 	if diags.HasErrors() {
 		s.t.Fatal(diags)
 	}

@@ -14,7 +14,7 @@ import (
 // load returns a configuration of one file.
 func load(t testing.TB, src string) *hcl.Config {
 	t.Helper()
-	cfg, diags := hcl.Load(fstest.MapFS{"a.hcl": &fstest.MapFile{Data: []byte(src)}}, hcl.Kinds{}, hcl.Options{NoSecrets: true})
+	cfg, diags := hcl.Load(fstest.MapFS{"a.hcl": &fstest.MapFile{Data: []byte(src)}}, hcl.Kinds{}, hcl.Options{}.ForCheck())
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}

@@ -15,7 +15,7 @@ import (
 // load returns a configuration with this revision.
 func load(t testing.TB, src string) *hcl.Config {
 	t.Helper()
-	cfg, diags := hcl.Load(fstest.MapFS{"a.hcl": {Data: []byte(src)}}, hcl.Kinds{}, hcl.Options{NoSecrets: true})
+	cfg, diags := hcl.Load(fstest.MapFS{"a.hcl": {Data: []byte(src)}}, hcl.Kinds{}, hcl.Options{}.ForCheck())
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
@@ -165,7 +165,7 @@ func BenchmarkDifferences(b *testing.B) {
 			files[fmt.Sprintf("t%d.hcl", i)] = &fstest.MapFile{Data: fmt.Appendf(nil, "tool \"t%d\" {\n  description = %q\n"+
 				"  input \"n\" { type = integer }\n  text = \"${input.n}\"\n}\n", i, text)}
 		}
-		cfg, diags := hcl.Load(files, hcl.Kinds{}, hcl.Options{NoSecrets: true, Cache: cache})
+		cfg, diags := hcl.Load(files, hcl.Kinds{}, hcl.Options{Cache: cache}.ForCheck())
 		if diags.HasErrors() {
 			b.Fatal(diags)
 		}

@@ -53,7 +53,7 @@ func read(t *testing.T, a *txtar.Archive) []byte {
 	for _, f := range a.Files[:len(a.Files)-1] {
 		files[f.Name] = &fstest.MapFile{Data: f.Data}
 	}
-	cfg, diags := hcl.Load(files, all.Set().Kinds(), hcl.Options{Tests: true, TestSecrets: map[string]string{}})
+	cfg, diags := hcl.Load(files, all.Set().Kinds(), hcl.Options{}.ForTests(nil, false))
 	var out bytes.Buffer
 	if found := append(diags, testblock.Check(cfg, diags)...); len(found) > 0 {
 		if err := found.Sort().Print(&out, cfg.Sources); err != nil {
