@@ -17,7 +17,7 @@ type blockType struct {
 	labels   int
 	form     string        // its first line
 	decode   func(*loader) // decodes all blocks of the type
-	declares string        // what the last label names, as NotedRead.Kind says it; empty for nothing
+	declares string        // what the last label names, as eval.Reference says it; empty for nothing
 	// no test uses the block: the values that tests give to secrets are not valid there, such as that of a webhook,
 	// which has 24 characters
 	untested bool
@@ -167,7 +167,7 @@ func TopLevelBlocks() (names []string) {
 	return names
 }
 
-// DeclaredKind returns what the last label of a top-level block names, in the words of eval.NotedRead; empty for
+// DeclaredKind returns what the last label of a top-level block names, in the words of eval.Reference; empty for
 // nothing.
 func DeclaredKind(name string) string {
 	t, _, _ := findBlockType(name)
