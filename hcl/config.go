@@ -46,7 +46,7 @@ type Config struct {
 	NewTestDecoder func(TestBlock) *decode.Decoder
 	// DecodeAgain decodes one block of a file that has changed since the load, among the other declarations of the
 	// configuration, tells o what it finds, and returns the mistakes. It changes nothing. It is nil without
-	// Options.Observe.
+	// Options.ForEditor.
 	DecodeAgain func(b *hclsyntax.Block, src []byte, o decode.Observer) Diagnostics
 	Sources     map[string][]byte // by path, as they were read
 	FileDigests map[string]string // of the files that functions read at load, by name
@@ -66,9 +66,9 @@ type Config struct {
 	// OldSecrets reports whether a command of a secret fails, and its earlier output is used.
 	OldSecrets bool
 	// Blocks are all top-level blocks of all files, those too that the language does not have; only with
-	// Options.Observe.
+	// Options.ForEditor.
 	Blocks []BlockHeader
-	// Observers are those of the blocks, also of blocks that the load before has decoded; only with Options.Observe.
+	// Observers are those of the blocks, also of blocks that the load before has decoded; only with Options.ForEditor.
 	Observers []decode.Observer
 }
 

@@ -64,8 +64,8 @@ func (o Options) ForEditor(observe func(file string) decode.Observer) Options {
 	return o.ForCheck()
 }
 
-// ForTests returns the options of a load for tests. Secrets are the values of secrets, by name. The value of another one
-// is "test-" and its name, or with real what the environment and files hold.
+// ForTests returns the options of a load for tests. Secrets are the values of secrets, by name. The value of another
+// one is "test-" and its name, or with real what the environment and files hold.
 func (o Options) ForTests(secrets map[string]string, real bool) Options {
 	if secrets == nil {
 		secrets = map[string]string{}
