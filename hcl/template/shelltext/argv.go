@@ -54,7 +54,7 @@ func compileArgv(args []Arg, at hclv2.Range, in Inputs, stdin taint, d *template
 		c.checkElement(&args[i])
 	}
 	c.checkOptions(args)
-	ends := doubleDashes(args)
+	ends := in.doubleDashes(args)
 	c.checkDashes(args, ends)
 	a.elements = compileElements(args, ends)
 	if in.RunsStdin {

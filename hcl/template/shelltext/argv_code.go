@@ -21,6 +21,7 @@ func (c argvCheck) checkCode(args []Arg, stdin taint) (out taint) {
 				`several tools.`, maxChoices, len(choices))
 		return stdin
 	}
+	warned := false
 	combine(choices, func(holds map[any]bool) {
 		lines := [][]word{nil, nil} // with the words that may be null, and without
 		for _, arg := range all.words(holds, nil) {
@@ -34,6 +35,7 @@ func (c argvCheck) checkCode(args []Arg, stdin taint) (out taint) {
 		for _, line := range lines {
 			c.checkChoices(line, stdin)
 		}
+		warned = warned || c.warnUnknownProgram(lines[0], stdin)
 	})
 	return out.max(stdin).computed()
 }
@@ -73,15 +75,33 @@ func (c argvCheck) checkLine(words []word, stdin taint) {
 			c.Errorf(first.Range, "Value in a program's code",
 				`%s runs its standard input as code, and %s is in it. %s`, reader, stdin.from, correction)
 		}
-		words = xargsWords(words, word{taint: stdin, arg: &Arg{Range: first.Range, Source: stdin.from}})
 	}
+	words = withInput(words, stdin)
 	for _, f := range findCode(words) {
 		c.reportCode(f)
 	}
 	c.checkInlineShell(words, stdin)
-	if program, t := c.inputs.unknownProgram(words, stdin); program.text != "" && !c.HasErrors() {
-		c.Warnf(program.arg.Range, unknownSummary, unknownProgram, program.text, t.from)
+}
+
+// warnUnknownProgram warns of a program of which nothing is known and that gets any text of a caller. It reports
+// whether it has warned.
+func (c argvCheck) warnUnknownProgram(words []word, stdin taint) bool {
+	if len(words) == 0 || c.HasErrors() {
+		return false
 	}
+	program, given := c.inputs.unknownProgram(withInput(words, stdin), stdin)
+	if program != "" {
+		c.Warnf(given.arg.Range, unknownSummary, unknownProgram, program, given.from)
+	}
+	return program != ""
+}
+
+// withInput adds the words that xargs reads from its standard input.
+func withInput(words []word, stdin taint) []word {
+	if stdin.level == trusted {
+		return words
+	}
+	return xargsWords(words, word{taint: stdin, arg: &Arg{Range: words[0].arg.Range, Source: stdin.from}})
 }
 
 // checkContainer reports a program that may not run its standard input as code: one outside of a container.
@@ -189,13 +209,13 @@ func (c argvCheck) rejectPath(w word, program string) {
 	}
 }
 
-// doubleDashes finds the literal -- that ends the options. If a program runs another, it skips a --
-// before the other program's name.
-func doubleDashes(args []Arg) map[*Arg]bool {
+// doubleDashes finds the literal -- that ends the options. If a program runs another, or may do so because nothing is
+// known of it, it skips a -- before the other program's name.
+func (in Inputs) doubleDashes(args []Arg) map[*Arg]bool {
 	ends := map[*Arg]bool{}
 	program, _ := args[0].literal()
 	name, p, _ := lookup(program)
-	runsAnother := p.operand == command || commandRunners[name]
+	runsAnother := p.operand == command || commandRunners[name] || !in.isKnown(program)
 	all := (&Arg{Group: args}).leaves()
 	for i, a := range all {
 		if s, ok := a.literal(); !ok || s != "--" {

@@ -11,8 +11,8 @@ import (
 )
 
 // compileLine compiles a line of a list of commands: what a caller controls besides input.s (env, stdin), the kind of
-// the command, and the command, in which \n begins a new line of a script. It returns the summary of the first error.
-func compileLine(t *testing.T, line string) string {
+// the command, and the command, in which \n begins a new line of a script.
+func compileLine(t *testing.T, line string) hclv2.Diagnostics {
 	t.Helper()
 	types := templatetest.Types(t, "s string\nX string")
 	in := Inputs{}
@@ -24,19 +24,19 @@ func compileLine(t *testing.T, line string) string {
 			in.Env = map[string]InputValue{"X": {"input.s", types["X"]}}
 		}
 	}
-	script := ""
+	var diags hclv2.Diagnostics
 	switch kind {
 	case "command":
-		_, diags := CompileArgv(argsOf(t, types, text), in)
-		return firstError(diags)
+		_, diags = CompileArgv(argsOf(t, types, text), in)
 	case "pipe":
-		_, diags := CompilePipe(argsOf(t, types, text), in)
-		return firstError(diags)
+		_, diags = CompilePipe(argsOf(t, types, text), in)
 	case "bash":
-		script = "#!/bin/bash\n"
+		text = "#!/bin/bash\n" + text
+		fallthrough
+	default:
+		_, diags = CompileScript(templatetest.Parse(t, types, strings.ReplaceAll(text, `\n`, "\n")), in)
 	}
-	_, diags := CompileScript(templatetest.Parse(t, types, script+strings.ReplaceAll(text, `\n`, "\n")), in)
-	return firstError(diags)
+	return diags
 }
 
 func firstError(diags hclv2.Diagnostics) string {
@@ -48,7 +48,7 @@ func firstError(diags hclv2.Diagnostics) string {
 	return ""
 }
 
-func eachLine(t *testing.T, file string, check func(line, err string)) {
+func eachLine(t *testing.T, file string, check func(line string, diags hclv2.Diagnostics)) {
 	t.Helper()
 	text, err := os.ReadFile("testdata/" + file)
 	if err != nil {
@@ -60,17 +60,25 @@ func eachLine(t *testing.T, file string, check func(line, err string)) {
 }
 
 func TestCommandsThatRunTheTextOfACallerAreRefused(t *testing.T) {
-	eachLine(t, "runs_text.txt", func(line, err string) {
-		if err == "" || err == "Shell syntax error" || err == "Not in this shell" {
+	eachLine(t, "runs_text.txt", func(line string, diags hclv2.Diagnostics) {
+		if err := firstError(diags); err == "" || err == "Shell syntax error" || err == "Not in this shell" {
 			t.Errorf("%q: %s", err, line)
 		}
 	})
 }
 
+func TestCommandsOfUnknownProgramsThatGetTheTextOfACallerAreWarnedOf(t *testing.T) {
+	eachLine(t, "runs_text_unknown.txt", func(line string, diags hclv2.Diagnostics) {
+		if !hasWarning(diags) || diags.HasErrors() {
+			t.Errorf("%s: %s", line, templatetest.Render(diags))
+		}
+	})
+}
+
 func TestCommandsThatRunNoTextOfACallerLoad(t *testing.T) {
-	eachLine(t, "runs_no_text.txt", func(line, err string) {
-		if err != "" {
-			t.Errorf("%q: %s", err, line)
+	eachLine(t, "runs_no_text.txt", func(line string, diags hclv2.Diagnostics) {
+		if diags.HasErrors() {
+			t.Errorf("%q: %s", firstError(diags), line)
 		}
 	})
 }

@@ -11,7 +11,7 @@ import (
 
 // fileWriters are programs with files among their words that they write, besides those that run code or that
 // commandSpecs does not have.
-var fileWriters = template.WordSet("curl wget openssl gpg xxd split csplit rsync scp")
+var fileWriters = template.WordSet("curl wget openssl xxd split rsync scp")
 
 // unpackers write files whose names are in their input.
 var unpackers = template.WordSet("tar bsdtar cpio pax patch ar")

@@ -16,44 +16,52 @@ const (
 		`command = [...].`
 )
 
-// unknownProgram returns the program of a command line that gets any text of a caller, if nothing is known of
-// the program. Programs of the configuration directory belong to the author.
-func (in Inputs) unknownProgram(words []word, stdin taint) (program word, t taint) {
+// isKnown reports whether it is known what a program does with its words and its input. Programs of the configuration
+// directory belong to the author.
+func (in Inputs) isKnown(program string) bool {
+	name := path.Base(program)
+	_, _, known := lookup(name)
+	return known || dataPrograms[name] || readers[name] || filters[name] || searchers[name] ||
+		slices.Contains(in.DataPrograms, program) || strings.Contains(program, "/") && !path.IsAbs(program)
+}
+
+// unknownProgram returns the program of a command line, and the first word of it that is any text of a caller, if
+// nothing is known of the program. The word is the program itself if only its input is such a text.
+func (in Inputs) unknownProgram(words []word, stdin taint) (program string, given word) {
 	lines := commandLines(words)
 	words = lines[len(lines)-1]
-	program = words[0]
-	if !program.constant || strings.Contains(program.text, "/") && !path.IsAbs(program.text) ||
-		slices.Contains(in.DataPrograms, program.text) {
-		return word{}, t
-	}
-	name := path.Base(program.text)
-	if _, _, known := lookup(name); known || dataPrograms[name] || readers[name] || filters[name] || searchers[name] ||
-		commandRunners[name] {
-		return word{}, t
+	if !words[0].constant || in.isKnown(words[0].text) {
+		return "", word{}
 	}
 	for _, w := range words[1:] {
 		if w.level == tainted && w.wild {
-			t = t.max(w.taint)
+			return words[0].text, w
 		}
 	}
-	if t.level == trusted && stdin.level == tainted {
-		t = stdin
+	if stdin.level == tainted {
+		given = words[0]
+		given.taint = stdin
+		return given.text, given
 	}
-	if t.level == trusted {
-		return word{}, t
-	}
-	return program, t
+	return "", word{}
 }
 
-// checkUnknownProgram warns of a program of which nothing is known and that gets any text of a caller.
+// checkUnknownProgram warns of a program of which nothing is known and that gets any text of a caller, also in a file
+// that the script writes.
 func (a *taintWalk) checkUnknownProgram(l simpleCommand) {
 	stdin := l.stdin
 	if l.top {
 		stdin = taint{} // which most commands do not read
 	}
-	program, t := a.inputs.unknownProgram(l.words, stdin)
-	if program.text != "" && !a.functions[program.text] && !a.HasErrors() {
-		a.warnAt(program.node, unknownSummary, unknownProgram, program.text, t.from)
+	words := slices.Clone(l.words)
+	for i, w := range words {
+		if w.constant {
+			words[i].taint = a.written[fileKey(w.text)]
+		}
+	}
+	program, given := a.inputs.unknownProgram(words, stdin)
+	if program != "" && !a.functions[program] && !a.HasErrors() && a.report {
+		a.Warnf(a.rangeOf(a.span(given.node)), unknownSummary, unknownProgram, program, given.from)
 	}
 }
 

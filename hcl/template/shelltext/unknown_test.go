@@ -51,6 +51,31 @@ func TestUnknownProgramsWithTheTextOfACallerAreWarnedOf(t *testing.T) {
 	}
 }
 
+func TestADashBeforeTheProgramOfAnUnknownProgramEndsNoOptions(t *testing.T) {
+	types := templatetest.Types(t, argvTypes)
+	for _, test := range []struct {
+		in    string
+		known []string // data_programs
+		fails bool
+	}{
+		{`["poetry", "run", "--", "ls", input.s]`, nil, true},
+		{`["poetry", "run", "--", "ls", "--", input.s]`, nil, false},
+		{`["acme", "--", input.s]`, nil, false},
+		{`["acme", "--", "get", input.s]`, []string{"acme"}, false},
+		{`["./acme", "--", "get", input.s]`, nil, false},
+		{`["kubectl", "exec", "p", "--", "ls", input.s]`, nil, true},
+		{`["acme", input.s]`, []string{"acme"}, true},
+	} {
+		a, diags := CompileArgv(argsOf(t, types, test.in), Inputs{DataPrograms: test.known})
+		if diags.HasErrors() {
+			t.Fatal(templatetest.Render(diags))
+		}
+		if _, err := a.Bind(frame{"s": "-rf"}, nil); (err != nil) != test.fails {
+			t.Errorf("%s: %v", test.in, err)
+		}
+	}
+}
+
 func hasWarning(diags hclv2.Diagnostics) bool {
 	return slices.ContainsFunc(diags, func(d *hclv2.Diagnostic) bool { return d.Summary == unknownSummary })
 }
@@ -82,5 +107,13 @@ func TestOnlyAContainerRunsItsStandardInput(t *testing.T) {
 	}
 	if _, diags := CompileScript(templatetest.Parse(t, types, "sh"), in); !strings.Contains(firstError(diags), "Script runs") {
 		t.Error(templatetest.Render(diags))
+	}
+}
+
+func TestAProgramIsInOneTable(t *testing.T) {
+	for name := range dataPrograms {
+		if _, spec := commandSpecs()[name]; spec || readers[name] || filters[name] {
+			t.Errorf("%s is in two tables", name)
+		}
 	}
 }
