@@ -186,7 +186,8 @@ var commandSpecs = sync.OnceValue(func() map[string]commandSpec {
 			long: "--env --env-file --user --workdir --index", operand: command, remote: true},
 		"docker-run podman-run docker-compose-run": {codes: "--entrypoint", takes: "aceghlmpuvw", skip: 1,
 			long: "--name --volume --mount --env --env-file --user --workdir --network --net --publish --memory " +
-				"--cpus --label --hostname --platform --pull --cap-add --cap-drop --tmpfs --ulimit --gpus --device --add-host",
+				"--cpus --label --hostname --platform --pull --cap-add --cap-drop --tmpfs --ulimit " +
+				"--gpus --device --add-host",
 			operand: command, remote: true},
 		"kubectl-exec oc-exec": {takes: "cn", long: "--container --namespace --context", operand: command, skip: 1,
 			remote: true},
