@@ -81,7 +81,7 @@ func compileValue(t testing.TB, expression string) (*hclexpr.Expr, diag.Diagnost
 
 func callFrame(ctx context.Context) *eval.Frame {
 	f := eval.NewFrame(ctx, "/srv", func() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) })
-	f.Input, f.Caller = arguments(), map[string]any{"subject": "ann", "groups": []any{"ops"}, "claims": map[string]any{}, "client": map[string]any{}}
+	f.Input, f.Caller = arguments(), eval.CallerMembers{"subject": "ann", "groups": []any{"ops"}, "claims": map[string]any{}, "client": map[string]any{}}
 	return f
 }
 

@@ -79,7 +79,7 @@ var callerType = schema.ObjectOf(
 
 // callerRoot returns the root caller.
 func callerRoot() *eval.Root {
-	r := callRoot("caller", callerType, func(f *eval.Frame) any { return f.Caller })
+	r := callRoot("caller", callerType, func(f *eval.Frame) any { return f.ReadCaller() })
 	r.Facts.CallerSpecific = true
 	return r
 }

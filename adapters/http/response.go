@@ -200,8 +200,12 @@ func (a *action) checkResponse(ctx context.Context, body any) (any, *failure) {
 // decodeText decodes text in UTF-8 or in one of the Latin encodings that servers still send.
 func decodeText(raw []byte, contentType string) (any, *failure) {
 	message := "the service's response is not UTF-8 text"
-	_, params, _ := mime.ParseMediaType(contentType)
-	switch charset := strings.ToLower(params["charset"]); charset {
+	charset := ""
+	if strings.IndexByte(contentType, ';') >= 0 && contentType != "text/plain; charset=utf-8" { // what most services send
+		_, params, _ := mime.ParseMediaType(contentType)
+		charset = strings.ToLower(params["charset"])
+	}
+	switch charset {
 	case "iso-8859-1", "latin1", "windows-1252":
 		text, _ := charmap.Windows1252.NewDecoder().Bytes(raw) // every byte is a character
 		return string(text), nil

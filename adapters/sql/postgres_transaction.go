@@ -39,6 +39,9 @@ const (
 // accepts no changes any more. Then nothing of the transaction remains. It is also an interruption if somebody ends a
 // connection that is being made.
 func isInterruption(err error) bool {
+	if err == nil {
+		return false
+	}
 	var interrupted *interruptedError
 	var report *pgconn.PgError
 	return errors.As(err, &interrupted) ||
@@ -75,6 +78,9 @@ func markInterruption(ctx context.Context, conn *pgconn.PgConn, err error) error
 
 // interruption marks an error of the transaction if it is an interruption.
 func (tx *pgTransaction) interruption(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
 	if report := new(pgconn.PgError); !tx.readOnly && errors.As(err, &report) && isStandby(report) {
 		return &interruptedError{cause: err, standby: true, begun: true}
 	}

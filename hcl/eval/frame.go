@@ -22,7 +22,7 @@ type Frame struct {
 	Output  any            // of the current backend
 	Steps   map[string]any // results by name, of the steps that have run; that of a skipped step is nil
 	Each    *Each          // the current element of each
-	Caller  map[string]any // subject, groups, claims, scopes, headers, client, capabilities
+	Caller  Caller         // nil where expressions read nobody
 	// the called tool, prompt or resource while rules are evaluated: kind, name, title, read_only,
 	// destructive, idempotent, open_world
 	Tool  map[string]any
@@ -41,6 +41,27 @@ type Frame struct {
 	Branch   func(at diag.Range, holds bool)
 	locals   *callLocals
 	*Scratch // nil until it is needed
+}
+
+// Caller is who makes a call.
+type Caller interface {
+	// Members returns what expressions read as `caller`: subject, groups, claims, scopes, headers, client and
+	// capabilities. It must not be changed. Members may be called concurrently.
+	Members() map[string]any
+}
+
+// CallerMembers are the members of a caller that are known already.
+type CallerMembers map[string]any
+
+// Members implements Caller.
+func (m CallerMembers) Members() map[string]any { return m }
+
+// ReadCaller returns the members of the caller; nil for nobody.
+func (f *Frame) ReadCaller() map[string]any {
+	if f.Caller == nil {
+		return nil
+	}
+	return f.Caller.Members()
 }
 
 // Scratch is the working memory of expressions and programs.

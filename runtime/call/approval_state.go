@@ -96,7 +96,7 @@ func (p *Program) approvalFingerprint(call *adapters.Call, caller *mcp.Caller) (
 	if caller != nil {
 		toolset, nested = caller.Toolset, "called"
 	}
-	claims, err := elicit.AppendFrozen(nil, stableClaims(call.Frame.Caller))
+	claims, err := elicit.AppendFrozen(nil, stableClaims(call.Frame.ReadCaller()))
 	return digest.Of(
 		"approval", p.Decl.Name, p.approvalDigest, string(input), call.Owner, string(claims), toolset, nested,
 	).String(), err

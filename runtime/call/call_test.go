@@ -14,6 +14,7 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/hcl/eval"
 	"hatchel/hcl/value"
 	"hatchel/runtime/durable/state"
 	"hatchel/runtime/edge/mcp"
@@ -72,7 +73,7 @@ func upload(t testing.TB, p *Program, owner, content string) *files.File {
 
 // begin returns a call of an owner. It is released with the test.
 func begin(t testing.TB, p *Program, owner string) *engine {
-	c := p.newCall(t.Context(), anonymous, adapters.NopClient{})
+	c := p.newCall(t.Context(), eval.CallerMembers(anonymous), adapters.NopClient{})
 	c.program, c.action.Owner = p, owner
 	t.Cleanup(c.release)
 	return c
@@ -230,7 +231,7 @@ func FuzzPausedCall(f *testing.F) {
 	f.Add(`{"at":0,"steps":{},"approval":"{\\"stage\\":\\"asked\\"}","key":"k"}`)
 	p := compile(f, uploadingTool)
 	f.Fuzz(func(t *testing.T, frozen string) {
-		c := p.newCall(t.Context(), anonymous, &mcp.CallRequest{})
+		c := p.newCall(t.Context(), eval.CallerMembers(anonymous), &mcp.CallRequest{})
 		defer c.release()
 		next := &c.progress.nextStep
 		if c.thaw([]byte(frozen), unlimited) == nil && (*next < 0 || *next > len(p.Steps) || c.frame.Steps == nil) {

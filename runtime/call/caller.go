@@ -1,6 +1,9 @@
 package call
 
 import (
+	"sync"
+
+	"hatchel/hcl/eval"
 	"hatchel/hcl/value"
 	"hatchel/runtime/edge/mcp"
 	"hatchel/runtime/stage/elicit"
@@ -12,9 +15,25 @@ var anonymous = map[string]any{
 	"client": map[string]any{}, "capabilities": []any{},
 }
 
-// CallerRoot returns what expressions read as `caller`. The claims of a token, and what the client
-// says of itself, are decoded when an expression reads them.
-func CallerRoot(c *mcp.Caller) map[string]any {
+// callerRoot is what expressions read as `caller`. Most calls read nothing of it.
+type callerRoot struct {
+	caller  *mcp.Caller
+	once    sync.Once
+	members map[string]any // set by once
+}
+
+// CallerRoot returns what expressions read as `caller`.
+func CallerRoot(c *mcp.Caller) eval.Caller { return &callerRoot{caller: c} }
+
+// Members implements eval.Caller.
+func (r *callerRoot) Members() map[string]any {
+	r.once.Do(func() { r.members = callerMembers(r.caller) })
+	return r.members
+}
+
+// callerMembers returns the members of `caller`. The claims of a token, and what the client says of itself, are decoded
+// when an expression reads them.
+func callerMembers(c *mcp.Caller) map[string]any {
 	if c == nil || len(c.ClientInfo) == 0 && len(c.Capabilities) <= len("{}") && c.Subject == "" && c.Identity == nil {
 		return anonymous
 	}

@@ -9,6 +9,7 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/hcl/eval"
 	"hatchel/hcl/schema"
 	"hatchel/internal/digest"
 	"hatchel/runtime/durable/audit"
@@ -49,6 +50,8 @@ type engine struct {
 	trace    traceMemory // of action.Traceparent
 	changes  adapters.Changes
 	memory   hcl.Frame // of frame
+
+	callerRoot callerRoot // of frame, where a caller requests the call
 }
 
 // engines are zero: their memory was that of calls that have ended.
@@ -100,7 +103,7 @@ type reuse struct {
 }
 
 // newCall returns the engine of a call that has not begun. Caller is what expressions read as `caller`.
-func (o *Operation) newCall(ctx context.Context, caller map[string]any, client adapters.Client) *engine {
+func (o *Operation) newCall(ctx context.Context, caller eval.Caller, client adapters.Client) *engine {
 	c := engines.Get().(*engine)
 	c.memory = *hcl.NewFrame(ctx, o.Env.Dir, o.Env.Now)
 	c.operation, c.frame = o, &c.memory
@@ -117,7 +120,8 @@ func (o *Operation) newCall(ctx context.Context, caller map[string]any, client a
 
 // newCallOf is newCall for a call that a caller requests.
 func (o *Operation) newCallOf(ctx context.Context, caller *mcp.Caller, client adapters.Client) *engine {
-	c := o.newCall(ctx, CallerRoot(caller), client)
+	c := o.newCall(ctx, nil, client)
+	c.callerRoot.caller, c.frame.Caller = caller, &c.callerRoot
 	c.caller, c.clock.caller, c.remoteAddr, c.action.Owner = caller, caller, caller.Remote, caller.Owner()
 	if caller.Identity != nil {
 		c.action.Token = caller.Identity.Token

@@ -21,6 +21,7 @@ type Response struct {
 	Memory      *Reservation
 	Rest        []byte     // follows the frame of Finish; not changed
 	kept        KeptEvents // for a client that may return for missed events, or nil
+	length      [1]string  // the header Content-Length
 
 	mu        sync.Mutex
 	streaming bool        // the response is an event stream; guarded by mu
@@ -185,7 +186,8 @@ func (resp *Response) writeJSON(frame []byte, status int) {
 	resp.server.SetConnection(h) // the server may have begun to stop during the request
 	h["Content-Type"] = jsonType
 	size := len(frame) + len(resp.Rest)
-	h["Content-Length"] = []string{strconv.Itoa(size)}
+	resp.length[0] = strconv.Itoa(size)
+	h["Content-Length"] = resp.length[:]
 	if status != http.StatusOK {
 		resp.Writer.WriteHeader(status)
 	}

@@ -77,7 +77,7 @@ func (c Caller) isUnnamed() bool { return c.isCandidate && strings.HasSuffix(c.N
 func rows(cfg *hcl.Config, tools []*hcl.Tool, callers []Caller) []Tool {
 	all := []Tool{}
 	evaluations := make([]*policy.Evaluation, len(callers))
-	frameOf := func(root map[string]any) *hcl.Frame {
+	frameOf := func(root eval.Caller) *hcl.Frame {
 		frame := eval.NewLoadFrame("", time.Now)
 		frame.Caller = root
 		return frame

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hatchel/hcl"
+	"hatchel/hcl/eval"
 	"hatchel/runtime/edge/mcp"
 )
 
@@ -39,7 +40,7 @@ func TestFilteredListsAreBounded(t *testing.T) {
 			}
 		}
 		frame := hcl.NewFrame(t.Context(), "", time.Now)
-		frame.Caller = map[string]any{"groups": groups}
+		frame.Caller = eval.CallerMembers{"groups": groups}
 		if n := filter.Filter(t.Context(), frame, all).Len(); n != len(groups) {
 			t.Fatalf("%d tools for %v", n, groups)
 		}
