@@ -106,6 +106,8 @@ func WithOutput(t *schema.Type, fields ...Field) Spec { return decode.WithOutput
 type (
 	Frame = eval.Frame
 	Each  = eval.Each
+
+	CallerMembers = eval.CallerMembers
 )
 
 // NewFrame returns the frame of a call; see eval.NewFrame.

@@ -197,11 +197,14 @@ func (a *action) checkResponse(ctx context.Context, body any) (any, *failure) {
 	return nil, newPermanentFailure(message, nil)
 }
 
+// usualText is the Content-Type of most texts, which needs no parsing.
+const usualText = "text/plain; charset=utf-8"
+
 // decodeText decodes text in UTF-8 or in one of the Latin encodings that servers still send.
 func decodeText(raw []byte, contentType string) (any, *failure) {
 	message := "the service's response is not UTF-8 text"
 	charset := ""
-	if strings.IndexByte(contentType, ';') >= 0 && contentType != "text/plain; charset=utf-8" { // what most services send
+	if strings.Contains(contentType, ";") && contentType != usualText {
 		_, params, _ := mime.ParseMediaType(contentType)
 		charset = strings.ToLower(params["charset"])
 	}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"hatchel/hcl"
-	"hatchel/hcl/eval"
 	"hatchel/runtime/edge/mcp"
 )
 
@@ -40,7 +39,7 @@ func TestFilteredListsAreBounded(t *testing.T) {
 			}
 		}
 		frame := hcl.NewFrame(t.Context(), "", time.Now)
-		frame.Caller = eval.CallerMembers{"groups": groups}
+		frame.Caller = hcl.CallerMembers{"groups": groups}
 		if n := filter.Filter(t.Context(), frame, all).Len(); n != len(groups) {
 			t.Fatalf("%d tools for %v", n, groups)
 		}
