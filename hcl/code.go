@@ -176,23 +176,24 @@ type codeFinder struct {
 	unread []string          // found files whose words were not looked at
 }
 
-// lister is a file system that lists all files of a directory, also those that it does not hold.
+// lister is a file system that lists the files of a directory, also those that it does not hold, without what ignore
+// reports: such files may come and go.
 type lister interface {
-	List(dir string) ([]fs.DirEntry, error)
+	List(dir string, ignore func(fs.DirEntry) bool) ([]fs.DirEntry, error)
 }
 
-// entries returns the files and directories of a directory without hidden ones; none if it does not exist.
+// entries returns the files and directories of a directory without hidden ones and data; none if it does not exist.
 func (f *codeFinder) entries(dir string) []fs.DirEntry {
 	if known, ok := f.listed[dir]; ok {
 		return known
 	}
 	var list []fs.DirEntry
 	if all, ok := f.fsys.(lister); ok {
-		list, _ = all.List(dir)
+		list, _ = all.List(dir, isNoCode)
 	} else {
 		list, _ = fs.ReadDir(f.fsys, dir)
+		list = slices.DeleteFunc(list, isNoCode)
 	}
-	list = slices.DeleteFunc(list, func(e fs.DirEntry) bool { return strings.HasPrefix(e.Name(), ".") })
 	f.listed[dir] = list
 	return list
 }
@@ -229,7 +230,7 @@ func isConfiguration(name string) bool {
 
 // add adds a file.
 func (f *codeFinder) add(name string) {
-	if f.found[name] != "" || isConfiguration(name) || isData(name) || f.isWritten(name) {
+	if f.found[name] != "" || isConfiguration(name) || f.isWritten(name) {
 		return
 	}
 	if len(f.found) >= maxCodeFiles {
@@ -390,9 +391,15 @@ func isCode(name string, content []byte) bool {
 	return hasCodeName(name) || path.Ext(name) == "" || bytes.HasPrefix(content, []byte("#!"))
 }
 
-// isData reports whether a file of a directory is one that programs change while the configuration is served, such as a
-// log.
-func isData(name string) bool {
-	return slices.Contains([]string{".jsonl", ".log", ".db", ".sqlite", ".sqlite3", ".db-wal", ".db-shm",
-		".db-journal"}, path.Ext(name))
+// isNoCode reports whether an entry of a directory is hidden, or a file of data that changes while the configuration is
+// served, such as a log.
+func isNoCode(e fs.DirEntry) bool {
+	name := e.Name()
+	if strings.HasPrefix(name, ".") || e.IsDir() {
+		return strings.HasPrefix(name, ".")
+	}
+	for _, suffix := range []string{"-wal", "-shm", "-journal"} { // of files that SQLite makes
+		name = strings.TrimSuffix(name, suffix)
+	}
+	return slices.Contains([]string{".jsonl", ".log", ".db", ".sqlite", ".sqlite3"}, path.Ext(name))
 }

@@ -31,6 +31,7 @@ type Snapshot struct {
 
 	mu         sync.Mutex
 	otherFiles map[string]contentDigest // other files that were read, with their digests; guarded by mu
+	listed     map[string]listing       // folders that List has listed; guarded by mu
 	secrets    map[string]contentDigest // files of secrets that were read, by absolute path; guarded by mu
 }
 
@@ -38,6 +39,12 @@ type Snapshot struct {
 func (s *Snapshot) Dir() string { return s.dir }
 
 type contentDigest [sha256.Size]byte
+
+// listing is what List has returned.
+type listing struct {
+	digest contentDigest // of the names; zero for a folder that cannot be read
+	ignore func(fs.DirEntry) bool
+}
 
 // node is one file or folder.
 type node struct {
@@ -56,7 +63,7 @@ const maxFolders = 100_000
 // what the IgnoreFile names. The error reports that dir cannot be read, or that ctx has ended.
 func readFolder(ctx context.Context, dir string) (*Snapshot, error) {
 	s := &Snapshot{dir: dir, nodes: map[string]*node{}, otherFiles: map[string]contentDigest{},
-		secrets: map[string]contentDigest{}}
+		listed: map[string]listing{}, secrets: map[string]contentDigest{}}
 	err := walk(dir, func(name string, info fs.FileInfo, err error) {
 		at := filepath.Join(dir, filepath.FromSlash(name))
 		n := &node{name: path.Base(name), folder: info != nil && info.IsDir(), err: err}
@@ -128,9 +135,14 @@ func (s *Snapshot) equal(before *Snapshot) bool {
 			return false
 		}
 	}
-	others, secrets := before.requestedFiles()
+	others, listed, secrets := before.requestedFiles()
 	for name, was := range others {
 		if _, now, _ := s.readOther(name); now != was {
+			return false
+		}
+	}
+	for name, was := range listed {
+		if _, now, _ := s.listFolder(name, was.ignore); now != was.digest {
 			return false
 		}
 	}
@@ -142,17 +154,22 @@ func (s *Snapshot) equal(before *Snapshot) bool {
 	return true
 }
 
-// requestedFiles returns the other files that were read, and the files of secrets.
-func (s *Snapshot) requestedFiles() (others, secrets map[string]contentDigest) {
+// requestedFiles returns the other files that were read, the folders that were listed, and the files of secrets.
+func (s *Snapshot) requestedFiles() (others map[string]contentDigest, listed map[string]listing,
+	secrets map[string]contentDigest,
+) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return maps.Clone(s.otherFiles), maps.Clone(s.secrets)
+	return maps.Clone(s.otherFiles), maps.Clone(s.listed), maps.Clone(s.secrets)
 }
 
 // requestedPaths returns the absolute paths of what requestedFiles returns.
 func (s *Snapshot) requestedPaths() (paths []string) {
-	others, secrets := s.requestedFiles()
+	others, listed, secrets := s.requestedFiles()
 	for name := range others {
+		paths = append(paths, filepath.Join(s.dir, filepath.FromSlash(name)))
+	}
+	for name := range listed {
 		paths = append(paths, filepath.Join(s.dir, filepath.FromSlash(name)))
 	}
 	return slices.AppendSeq(paths, maps.Keys(secrets))
@@ -169,40 +186,39 @@ func readSecret(path string) (content []byte, d contentDigest, err error) {
 	return content, d, err
 }
 
-// List lists all files and folders of a folder, those too that are not part of the snapshot.
-func (s *Snapshot) List(name string) ([]fs.DirEntry, error) {
-	entries, d, err := s.listFolder(name)
+// List lists the files and folders of a folder, those too that are not part of the snapshot. It leaves out what ignore
+// reports: a file of these that appears or disappears is no change of the folder.
+func (s *Snapshot) List(name string, ignore func(fs.DirEntry) bool) ([]fs.DirEntry, error) {
+	entries, d, err := s.listFolder(name, ignore)
 	s.mu.Lock()
-	s.otherFiles[name+"/"] = d
+	s.listed[name] = listing{d, ignore}
 	s.mu.Unlock()
 	return entries, err
 }
 
-// listFolder lists a folder. The digest is that of the names; zero for a folder that cannot be read.
-func (s *Snapshot) listFolder(name string) (entries []fs.DirEntry, d contentDigest, err error) {
+// listFolder is List without a record of it. The digest is that of the listing.
+func (s *Snapshot) listFolder(
+	name string, ignore func(fs.DirEntry) bool,
+) (list []fs.DirEntry, d contentDigest, err error) {
 	folder, err := os.OpenInRoot(s.dir, filepath.FromSlash(name))
 	if err != nil {
 		return nil, d, err
 	}
 	defer folder.Close()
-	if entries, err = folder.ReadDir(-1); err != nil {
+	if list, err = folder.ReadDir(-1); err != nil {
 		return nil, d, err
 	}
-	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	list = slices.DeleteFunc(list, ignore)
+	slices.SortFunc(list, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	h := sha256.New()
-	for _, e := range entries {
+	for _, e := range list {
 		fmt.Fprintf(h, "%s %t\n", e.Name(), e.IsDir())
 	}
-	return entries, contentDigest(h.Sum(nil)), nil
+	return list, contentDigest(h.Sum(nil)), nil
 }
 
-// readOther reads a file that is not part of the snapshot, or lists a folder, whose name ends with a slash. The
-// digest of one that cannot be read is zero.
+// readOther reads a file that is not part of the snapshot. The digest of one that cannot be read is zero.
 func (s *Snapshot) readOther(name string) (content []byte, d contentDigest, err error) {
-	if folder, ok := strings.CutSuffix(name, "/"); ok {
-		_, d, err = s.listFolder(folder)
-		return nil, d, err
-	}
 	content, err = readFileBelow(s.dir, filepath.FromSlash(name), maxOtherFile)
 	if err == nil {
 		d = sha256.Sum256(content)

@@ -141,6 +141,26 @@ func TestFilesOfNoConcernAreNotSeen(t *testing.T) {
 	}
 }
 
+// A load that looks for the files of programs lists folders. What it leaves out there may come and go.
+func TestAFileThatAListingLeavesOutIsNotSeen(t *testing.T) {
+	dir := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(dir, "a.hcl"), []byte("1"), 0o644))
+	list := func() *Snapshot {
+		s, err := readFolder(t.Context(), dir)
+		must(t, err)
+		_, err = s.List(".", func(e fs.DirEntry) bool { return filepath.Ext(e.Name()) == ".db-wal" })
+		must(t, err)
+		return s
+	}
+	for name, equal := range map[string]bool{"notes.db-wal": true, "report.py": false} {
+		before := list()
+		must(t, os.WriteFile(filepath.Join(dir, name), []byte("x"), 0o644))
+		if after := list(); after.equal(before) != equal {
+			t.Errorf("%s appears, and the folder is the same: %t", name, !equal)
+		}
+	}
+}
+
 // A ConfigMap is mounted as links through ..data, which is swapped as a whole.
 func TestSwappedConfigMapIsSeen(t *testing.T) {
 	dir := t.TempDir()
