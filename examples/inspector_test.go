@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"hatchel/internal/sampletest"
 )
 
 // inspect runs the official inspector's command line.
@@ -70,24 +72,28 @@ func TestOfficialInspectorUsesEveryFeature(t *testing.T) {
 	}
 	t.Parallel()
 	f := example(t, "conformance")
-	for transport, target := range map[string][]string{
+	targets := map[string][]string{
 		"stdio": {hatchel, "serve", "--stdio", "."},
 		"http":  {f.serve().url, "--transport", "http"},
+	}
+	type question struct{ transport, method, want string }
+	var questions []question
+	for _, q := range []question{
+		{"", "tools/list", `"test_custom_header"`},
+		{"", "tools/call --tool-name test_multiple_content_types", `"test://mixed-content-resource"`},
+		{"", "tools/call --tool-name test_tool_with_logging", `"Three messages were logged."`},
+		{"", "resources/list", `"test://static-text"`},
+		{"", "resources/read --uri test://template/7/data", `Data for ID: 7`},
+		{"", "resources/templates/list", `"test://template/{id}/data"`},
+		{"", "prompts/list", `"test_simple_prompt"`},
+		{"", "prompts/get --prompt-name test_prompt_with_arguments --prompt-args arg1=a arg2=b", `arg1='a', arg2='b'`},
 	} {
-		for method, want := range map[string]string{
-			"tools/list": `"test_custom_header"`,
-			"tools/call --tool-name test_multiple_content_types": `"test://mixed-content-resource"`,
-			"tools/call --tool-name test_tool_with_logging":      `"Three messages were logged."`,
-			"resources/list": `"test://static-text"`,
-			"resources/read --uri test://template/7/data": `Data for ID: 7`,
-			"resources/templates/list":                    `"test://template/{id}/data"`,
-			"prompts/list":                                `"test_simple_prompt"`,
-			"prompts/get --prompt-name test_prompt_with_arguments --prompt-args arg1=a arg2=b": `arg1='a', arg2='b'`,
-		} {
-			answer := f.inspect(append(slices.Clone(target), append([]string{"--method"}, strings.Fields(method)...)...)...)
-			if !json.Valid(answer) || !strings.Contains(string(answer), want) {
-				t.Errorf("%s: %s answers %s", transport, method, answer)
-			}
+		questions = append(questions, question{"stdio", q.method, q.want}, question{"http", q.method, q.want})
+	}
+	for _, q := range sampletest.Of(t, 6, questions) {
+		answer := f.inspect(slices.Concat(targets[q.transport], []string{"--method"}, strings.Fields(q.method))...)
+		if !json.Valid(answer) || !strings.Contains(string(answer), q.want) {
+			t.Errorf("%s: %s answers %s", q.transport, q.method, answer)
 		}
 	}
 }

@@ -1,4 +1,5 @@
-// Command gotest runs go test, prints what fails in full and what passes in a line, and names the slowest tests.
+// Command gotest runs go test, prints what fails in full and what passes in a line, and names the slowest tests. The
+// tests have a directory of their own for temporary files, which is removed with all that killed processes leave there.
 //
 //	gotest TIMES ARGUMENTS...   runs go test with the arguments, and appends the time of each test to the file TIMES
 //	gotest -slowest TIMES       prints the ten slowest tests of a file, by the time from their start to their end
@@ -11,12 +12,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
+	"os/signal"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 )
 
 func main() {
@@ -46,7 +51,14 @@ func run(times string, arguments []string) error {
 		return err
 	}
 	defer file.Close()
+	signal.Notify(make(chan os.Signal, 1), os.Interrupt, syscall.SIGTERM) // they end go test, and then this program
+	temp, err := newTempDir()
+	if err != nil {
+		return err
+	}
+	defer removeAll(temp)
 	cmd := exec.Command("go", append([]string{"test", "-json", "-vet=off"}, arguments...)...)
+	cmd.Env = append(os.Environ(), "TMPDIR="+temp)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -57,6 +69,27 @@ func run(times string, arguments []string) error {
 	}
 	err = report(out, os.Stdout, file)
 	return cmp.Or(cmd.Wait(), err)
+}
+
+// newTempDir makes a directory for temporary files of all users, as /tmp is one. Its name is short, as those of sockets
+// in it must be.
+func newTempDir() (string, error) {
+	temp, err := os.MkdirTemp("", "gotest-")
+	if err != nil {
+		return "", err
+	}
+	return temp, os.Chmod(temp, os.ModeSticky|0o777)
+}
+
+// removeAll removes a directory, also if directories in it cannot be written to.
+func removeAll(dir string) error {
+	_ = filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			_ = os.Chmod(name, 0o700)
+		}
+		return nil
+	})
+	return os.RemoveAll(dir)
 }
 
 // event is a line of go test -json.

@@ -47,6 +47,40 @@ func TestFailuresArePrintedInFullAndSuccessInALine(t *testing.T) {
 	}
 }
 
+// TestNoTemporaryFileIsLeft runs a test that ends without removing what it has made.
+func TestNoTemporaryFileIsLeft(t *testing.T) {
+	module, temp := t.TempDir(), t.TempDir()
+	const leaks = `package m
+
+import ("os"; "path/filepath"; "testing")
+
+func TestKilled(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "read-only", "dir")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(filepath.Dir(dir), 0o500); err != nil {
+		t.Fatal(err)
+	}
+	os.Exit(1)
+}
+`
+	for name, text := range map[string]string{"go.mod": "module m\n", "m_test.go": leaks} {
+		if err := os.WriteFile(filepath.Join(module, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Chdir(module)
+	t.Setenv("TMPDIR", temp)
+	t.Setenv("GOFLAGS", "")
+	if err := run(filepath.Join(module, "times"), []string{"."}); err == nil {
+		t.Error("the test has not failed")
+	}
+	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
+		t.Errorf("%v are left, %v", left, err)
+	}
+}
+
 func TestTheSlowestTestsAreNamed(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "times")
 	lines := "10.00 m/a TestTen\n2.00 m/a TestTwo\n" + strings.Repeat("1.00 m/a TestOne\n", 8) + "0.50 m/a TestHalf\n"

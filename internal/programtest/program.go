@@ -46,7 +46,9 @@ func Main(m *testing.M, use func(program string)) {
 }
 
 func build(program string) error {
-	cmd := exec.Command("go", "build", fmt.Sprintf("-race=%t", RaceEnabled), "-o", program, "hatchel/cmd/hatchel")
+	// It takes less time without what only a debugger and a release need.
+	cmd := exec.Command("go", "build", "-ldflags=-w", "-buildvcs=false", fmt.Sprintf("-race=%t", RaceEnabled),
+		"-o", program, "hatchel/cmd/hatchel")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("go build: %w\n%s", err, out)

@@ -74,14 +74,17 @@ func TestReplicasThatAreKilledHandOverACallThatWaitsForItsUser(t *testing.T) {
 func TestReplicasOfOneContinueACallThatWaitsForItsUser(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, 1, fmt.Sprintf("state { sqlite = %q }", filepath.Join(t.TempDir(), "state.db")), "")
-	for _, kind := range legacyKinds {
-		for _, end := range []func(r *replica){
-			func(r *replica) { r.terminate(t); r.awaitEnd(t) },
-			func(r *replica) { r.kill() },
-		} {
-			h := startHeldCall(t, kind.connect(t, c.replicas[0].url+"/mcp", 1)[0])
-			end(c.replicas[0])
-			c.start(t, 0)
+	for _, end := range []func(r *replica){
+		func(r *replica) { r.terminate(t); r.awaitEnd(t) },
+		func(r *replica) { r.kill() },
+	} {
+		var waiting []*heldCall
+		for _, client := range connectAll(t, legacyKinds, c.replicas[0].url+"/mcp", 1) {
+			waiting = append(waiting, startHeldCall(t, client))
+		}
+		end(c.replicas[0])
+		c.start(t, 0)
+		for _, h := range waiting {
 			h.checkAnswered(t)
 		}
 	}

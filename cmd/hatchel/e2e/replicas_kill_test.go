@@ -142,8 +142,13 @@ func (c *cluster) startAt(
 	t *testing.T, kind clientKind, address string, start func(*testing.T, officialClient) *heldCall,
 ) (here *heldCall, elsewhere []*heldCall) {
 	t.Helper()
+	var clients []officialClient
 	for range 30 {
-		h := start(t, kind.connect(t, c.proxy.URL+"/mcp", 1)[0])
+		if len(clients) == 0 {
+			clients = kind.connect(t, c.proxy.URL+"/mcp", len(c.replicas))
+		}
+		h := start(t, clients[0])
+		clients = clients[1:]
 		if c.proxy.ServedBy(h.n) == address {
 			return h, elsewhere
 		}

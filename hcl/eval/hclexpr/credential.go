@@ -550,8 +550,8 @@ func (c *Compiler) CheckScript(e hclsyntax.Expression, commands [][]string) {
 	}
 }
 
-// placesIn returns a function that returns where a text is written in a template, or the whole template. Each literal is
-// aligned with its source once.
+// placesIn returns a function that returns where a text is written in a template, or the whole template. Each literal
+// is aligned with its source once.
 func (c *Compiler) placesIn(e hclsyntax.Expression) func(text string) hclv2.Range {
 	var literals []*template.Text
 	if t, ok := e.(*hclsyntax.TemplateExpr); ok {
