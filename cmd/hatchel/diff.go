@@ -95,7 +95,7 @@ func (f *diffFlags) run(cmd *cobra.Command, args []string) error {
 	if !slices.Contains(review.Formats, f.format) {
 		return misusef("--format must be one of %s, and is %q", strings.Join(review.Formats, ", "), f.format)
 	}
-	tuneForInspection()
+	tuneFor(inspectTuning)
 	if f.server != "" {
 		args = append([]string{""}, args...)
 	}
@@ -227,7 +227,7 @@ With --check nothing is written, and the exit code is 1 if the file is not up to
 }
 
 func (l *loadFlags) lock(cmd *cobra.Command, dir string, check bool) error {
-	tuneForInspection()
+	tuneFor(inspectTuning)
 	config, err := l.decodeWithoutErrors(cmd, dir)
 	if err != nil {
 		return err

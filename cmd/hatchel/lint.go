@@ -53,7 +53,7 @@ func (f *lintFlags) run(cmd *cobra.Command, dir string) error {
 	case f.maxTokens < 1:
 		return misusef("--max-tokens must be at least 1, and is %d", f.maxTokens)
 	}
-	tuneForInspection()
+	tuneFor(inspectTuning)
 	g, err := f.mustCompile(cmd.Context(), dir, cmd.ErrOrStderr())
 	if err != nil {
 		return err

@@ -33,6 +33,7 @@ reports nothing.`,
 			if err != nil {
 				return err
 			}
+			tuneFor(nil) // package lsp tunes it for edits
 			err = lsp.Serve(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout(), lsp.Options{
 				Kinds: all.Set().Kinds(), Version: release(), Getenv: os.LookupEnv, Vars: vars, Parallel: runParallel,
 				Entry: served.ToolEntry,

@@ -21,7 +21,7 @@ import (
 func main() { os.Exit(run()) }
 
 func run() int {
-	tuneForLoad()
+	tuneFor(loadTuning)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process, unless a command handles it

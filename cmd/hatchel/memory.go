@@ -6,54 +6,47 @@ import (
 	"runtime/debug"
 	"runtime/metrics"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
 // A call allocates little, so that collections can be rare, unless they would keep more than
-// maxGarbage. A load interleaves garbage with what it keeps, and needs them more often.
+// maxGarbage. A load interleaves garbage with what it keeps, and needs them more often, but not while the heap is
+// smaller than it becomes anyway.
 const (
-	loadPercent  = 50 // of the live heap
-	servePercent = 400
-	minServe     = 50
-	maxGarbage   = 96 << 20 // bytes
+	loadPercent    = 50       // of the live heap
+	loadHeap       = 48 << 20 // bytes that the heap of a load reaches before the first collection
+	inspectPercent = 400
+	servePercent   = 400
+	minServe       = 50
+	maxGarbage     = 96 << 20 // bytes
+	minLive        = 4 << 20  // bytes; a smaller heap is taken for one of these, as the runtime does
 )
 
 // trimAfterLoads is the time after a load in which another one may follow.
 const trimAfterLoads = 200 * time.Millisecond
 
-// tuneForLoad sets the garbage collector for a load, unless GOGC is set.
-func tuneForLoad() {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(loadPercent)
-	}
-}
+// tuning returns how much garbage is allowed beside a live heap, in percent of it.
+type tuning func(live int) int
 
-// tuneForInspection sets the garbage collector for a command that reads a directory once and ends, unless GOGC is set.
-func tuneForInspection() {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(servePercent)
-	}
-}
+func loadTuning(live int) int { return max(loadPercent, (loadHeap-live)*100/live) }
 
-// newTrimmer returns a stopped timer that returns the memory of a load to the system. It is reset to
-// trimAfterLoads after each load, so that it waits when another load follows.
-func newTrimmer() *time.Timer {
-	unset := os.Getenv("GOGC") == ""
-	timer := time.AfterFunc(time.Hour, func() { trim(unset) })
-	timer.Stop()
-	return timer
-}
+func inspectTuning(int) int { return inspectPercent }
 
-func trim(retune bool) {
-	debug.FreeOSMemory()
-	if !retune {
+// serveTuning follows the live heap, because requests can make it many times as large as it was after the load.
+func serveTuning(live int) int { return max(minServe, min(servePercent, maxGarbage*100/live)) }
+
+// tuneFor sets the garbage collector, now and after each collection, unless GOGC is set. Nil leaves it as it is.
+func tuneFor(t tuning) {
+	if os.Getenv("GOGC") != "" {
 		return
 	}
 	followCollections.Do(func() {
 		last := new(collection)
 		runtime.SetFinalizer(last, (*collection).finished)
 	})
+	tuned.Lock()
+	tuned.by, tuned.percent = t, 0
+	tuned.Unlock()
 	tune()
 }
 
@@ -67,15 +60,52 @@ func (c *collection) finished() {
 	runtime.SetFinalizer(c, (*collection).finished)
 }
 
-// tune sets how much garbage is allowed beside what lives now. Requests can make the heap many times as large as it was
-// after the load.
+// tuned is how the garbage collector is set.
+var tuned struct {
+	sync.Mutex
+	by      tuning // nil for by nobody
+	percent int    // the last one
+}
+
+// tune sets how much garbage is allowed beside what lives now.
 func tune() {
-	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-	metrics.Read(live)
-	percent := max(minServe, min(servePercent, int(maxGarbage*100/max(live[0].Value.Uint64(), 1))))
-	if percent != int(tuned.Swap(int64(percent))) {
+	tuned.Lock()
+	defer tuned.Unlock()
+	if tuned.by == nil {
+		return
+	}
+	percent := tuned.by(max(minLive, liveHeap()))
+	if percent != tuned.percent {
 		debug.SetGCPercent(percent)
+		tuned.percent = percent
 	}
 }
 
-var tuned atomic.Int64 // the percentage that tune has set
+// liveHeap returns the bytes that the last collection has kept.
+func liveHeap() int {
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(live)
+	return int(live[0].Value.Uint64())
+}
+
+// newTrimmer returns a stopped timer that returns the memory of a load to the system. It is reset to
+// trimAfterLoads after each load, so that it waits when another load follows.
+func newTrimmer() *time.Timer {
+	timer := time.AfterFunc(time.Hour, trim)
+	timer.Stop()
+	return timer
+}
+
+// trimLarge trims at once if the load was so large that it needed collections, and stops the timer that would.
+func trimLarge(timer *time.Timer) {
+	if liveHeap() > minLive {
+		timer.Stop()
+		trim()
+	}
+}
+
+// trim returns the memory of a load to the system, and tunes the garbage collector for what is served.
+func trim() {
+	debug.FreeOSMemory()
+	tuneFor(serveTuning)
+}

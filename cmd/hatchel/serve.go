@@ -204,6 +204,7 @@ func (f *serveFlags) run(cmd *cobra.Command, path string, log *logging.Log, term
 	if err := loadFirst(cmd, reloader, path, terminal); err != nil {
 		return err
 	}
+	trimLarge(trimmer)
 	stop()
 	if host.Info(f.toolset) == nil {
 		return unknownToolset(path, f.toolset, host)
