@@ -45,10 +45,14 @@ func dial(s *server, row *callRow, e era, n int) (clients []*client, err error) 
 			}
 		}
 		clients = append(clients, c)
-		if e == legacy && !s.bare {
-			if err = c.openSession(h); err != nil {
-				break
-			}
+		switch {
+		case e == legacy && !s.bare:
+			err = c.openSession(h)
+		case e == legacy:
+			h.session = bareSession
+		}
+		if err != nil {
+			break
 		}
 		c.row, c.check, c.inFlight, c.next = row, check, inFlight, firstID+i*20_000_000
 		for v := range row.variants {
@@ -62,6 +66,10 @@ func dial(s *server, row *callRow, e era, n int) (clients []*client, err error) 
 	}
 	return clients, err
 }
+
+// bareSession is the id of a session that the floor does not know. Every client of the legacy era sends one, so the
+// floor reads the header, too. It is as long as a UUID, which most servers choose.
+const bareSession = "00000000-0000-4000-8000-000000000000"
 
 func closeAll(clients []*client) {
 	for _, c := range clients {
