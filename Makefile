@@ -54,12 +54,12 @@ test:
 
 # All of the checks run even if one fails, so that one run reports everything. Two run at once, because the tests that
 # start processes wait most of the time.
-check: vet
+check:
 	@rm -f $(TIMES)
 	@status=0; $(MAKE) --no-print-directory -k -j2 checks || status=1; \
 	go run ./.ci/gotest -slowest $(TIMES); exit $$status
 
-checks: plain unit reports lint manifests systems format
+checks: unit plain reports lint manifests systems format
 
 check-release: race matrices unconfined bounds fuzz load soak kill replicas judge mutants packages bench
 
@@ -80,7 +80,8 @@ unit:
 	$(GOTEST) -race ./runtime ./adapters/shell ./runtime/durable/state ./adapters/sql ./runtime/edge/console \
 		./runtime/load/source/git ./runtime/... ./adapters/...
 
-plain:
+# Vet compiles what these tests need, while the tests with the race detector are compiled.
+plain: vet
 	$(GOTEST) -parallel 4 ./cmd/hatchel/e2e ./examples ./cmd/hatchel ./.ci/gotest $$(go list ./... | \
 		grep -vE '^hatchel/(runtime|adapters|hcl)(/|$$)|^hatchel/(examples|cmd/hatchel|cmd/hatchel/e2e)$$')
 

@@ -237,6 +237,7 @@ func TestUnprivilegedServer(t *testing.T) {
 	if os.Getuid() != 0 {
 		return // they run so already
 	}
+	t.Parallel() // in a process of its own
 	const nobody = 65534
 	home, err := os.MkdirTemp("/tmp", "hatchel-nobody")
 	if err != nil {

@@ -39,6 +39,7 @@ func TestOlderLandlock(t *testing.T) {
 			continue // the whole suite does
 		}
 		t.Run(fmt.Sprint(older), func(t *testing.T) {
+			t.Parallel() // in a process of its own
 			cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run", tests)
 			cmd.Env = append(os.Environ(), fmt.Sprint(abiVariable, "=", older))
 			if out, err := cmd.CombinedOutput(); err != nil || !bytes.Contains(out, []byte("PASS")) {
