@@ -53,7 +53,7 @@ type Operation struct {
 // Init makes the operation of a declaration, without its steps and rules.
 func (o *Operation) Init(env *Environment, kind string, decl *hcl.Operation, errorText *hcl.TextTemplate) {
 	o.Env, o.Kind, o.Decl, o.AskRange, o.errorText = env, kind, decl, decl.Range, errorText
-	o.spanName = mcpMethods[kind] + " " + decl.Name
+	o.spanName = metrics.Methods[kind] + " " + decl.Name
 	o.Writer = result.NewWriter(kind, decl, env.Scrubber)
 	o.hasEffects = slices.ContainsFunc(decl.Steps, func(s *hcl.Step) bool { return !s.Backend.Effects.ReadOnly })
 	o.hasSensitiveInput = result.HasSensitive(decl.Input)

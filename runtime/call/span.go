@@ -8,6 +8,7 @@ import (
 	"hatchel/hcl"
 	"hatchel/runtime/durable/audit"
 	"hatchel/runtime/edge/mcp"
+	"hatchel/runtime/observe/metrics"
 	"hatchel/runtime/observe/trace"
 )
 
@@ -69,7 +70,7 @@ func (o *Operation) continueRequestTrace(
 // start begins the span of a call of an operation, which belongs to the trace of parent.
 func (t *callTrace) start(o *Operation, parent string) {
 	t.span = o.Env.Tracing.Tracer.Start(o.spanName, parent)
-	t.span.SetText("mcp.method.name", mcpMethods[o.Kind])
+	t.span.SetText("mcp.method.name", metrics.Methods[o.Kind])
 	switch o.Kind {
 	case "tool":
 		t.span.SetText("gen_ai.operation.name", "execute_tool")
@@ -78,11 +79,6 @@ func (t *callTrace) start(o *Operation, parent string) {
 		t.span.SetText("gen_ai.prompt.name", o.Decl.Name)
 	}
 	t.traceparent = t.span.Traceparent()
-}
-
-// mcpMethods are the methods that call operations, by kind.
-var mcpMethods = map[string]string{
-	"tool": "tools/call", "prompt": "prompts/get", "resource": "resources/read", "completion": "completion/complete",
 }
 
 // traceDecision returns what the trace context of a request decides about its call.

@@ -160,13 +160,15 @@ func (o *Operation) duration(transport, err int) prometheus.Observer {
 			case "prompt":
 				prompt = name
 			}
-			method := methodOf[o.key.kind]
+			method := Methods[o.key.kind]
 			return o.metrics.durations.WithLabelValues(method, tool, prompt, errorTypes[err], transports[transport])
 		})
 }
 
-// methodOf are the methods that call an operation, by its kind.
-var methodOf = map[string]string{"tool": "tools/call", "prompt": "prompts/get", "resource": "resources/read"}
+// Methods are the methods that call operations, by kind.
+var Methods = map[string]string{
+	"tool": "tools/call", "prompt": "prompts/get", "resource": "resources/read", "completion": "completion/complete",
+}
 
 func (o *Operation) counter(outcome, replayed string) prometheus.Counter {
 	at, from := indexIn(outcomes[:], outcome), indexIn(sources[:], replayed)
