@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"hatchel/hcl"
+	"hatchel/internal/cut"
 	"hatchel/internal/lazyregexp"
 )
 
@@ -80,7 +81,7 @@ func (d Directory) OpenRendered(f *hcl.Frame, name *hcl.StringExpr) (*File, erro
 // one must exist. Errors are *Fault.
 func (d Directory) Open(name string) (*File, error) {
 	if reason := nameError(name); reason != "" {
-		return nil, &Fault{Message: fmt.Sprintf("the file name %q %s", FirstRunes(name, 80), reason)}
+		return nil, &Fault{Message: fmt.Sprintf("the file name %q %s", cut.Runes(name, 80), reason)}
 	}
 	place := d.path
 	if d.copy != nil {

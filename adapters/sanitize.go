@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"hatchel/hcl"
+	"hatchel/internal/cut"
 	"hatchel/internal/lazyregexp"
 	"hatchel/internal/printable"
 )
@@ -94,7 +95,7 @@ func PlanText(data []byte, maxBytes int) string {
 	case len(data) <= maxBytes:
 		return string(data)
 	}
-	head := strings.ToValidUTF8(string(data[:maxBytes]), "")
+	head := data[:cut.Before(data, maxBytes)]
 	return fmt.Sprintf("%s… %s%d more bytes]", head, OmittedPrefix, len(data)-len(head))
 }
 
@@ -105,14 +106,6 @@ func SplitLines(text string) []any {
 		lines = append(lines, strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r"))
 	}
 	return lines
-}
-
-// FirstRunes returns a text truncated at its end to at most maxRunes characters, including the ellipsis.
-func FirstRunes(text string, maxRunes int) string {
-	if utf8.RuneCountInString(text) <= maxRunes {
-		return text
-	}
-	return string([]rune(text)[:maxRunes-1]) + "…"
 }
 
 // LastRunes returns a text truncated at its beginning to at most maxRunes characters, including the ellipsis.

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"hatchel/hcl"
+	"hatchel/internal/cut"
 )
 
 func TestScrubHidesTheLongerOfTwoOverlappingSecrets(t *testing.T) {
@@ -30,7 +31,7 @@ func TestHeadAndTailTruncateOnlyLongerTexts(t *testing.T) {
 		"äöüß": {"äö…", "…üß"},
 	} {
 		t.Run(text, func(t *testing.T) {
-			if head, tail := FirstRunes(text, 3), LastRunes(text, 3); head != want.head || tail != want.tail {
+			if head, tail := cut.Runes(text, 3), LastRunes(text, 3); head != want.head || tail != want.tail {
 				t.Errorf("got %q and %q", head, tail)
 			}
 		})

@@ -10,6 +10,7 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/internal/cut"
 )
 
 // action writes the rows of one block. It is immutable and safe for concurrent use.
@@ -127,7 +128,7 @@ func joinNames(columns []string) string {
 	const maxNames, maxName = 20, 60
 	var list []string
 	for _, name := range columns[:min(len(columns), maxNames)] {
-		list = append(list, adapters.FirstRunes(name, maxName))
+		list = append(list, cut.Runes(name, maxName))
 	}
 	if more := len(columns) - maxNames; more > 0 {
 		list = append(list, fmt.Sprintf("%d more", more))

@@ -14,6 +14,7 @@ import (
 	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/internal/backoff"
+	"hatchel/internal/cut"
 	"hatchel/internal/lazyregexp"
 	"hatchel/internal/neterror"
 )
@@ -183,5 +184,5 @@ func excerpt(body []byte, contentType string, secrets []string) string {
 	if kind == "text/html" {
 		text = htmlTag.ReplaceAllString(invisibleHTML.ReplaceAllString(text, " "), " ")
 	}
-	return adapters.FirstRunes(adapters.Sanitize(text, secrets), maxExcerpt)
+	return cut.Runes(adapters.Sanitize(text, secrets), maxExcerpt)
 }

@@ -18,6 +18,7 @@ import (
 	"hatchel/hcl"
 	"hatchel/hcl/functions"
 	"hatchel/hcl/value"
+	"hatchel/internal/cut"
 )
 
 // read converts a response to the output of the block.
@@ -170,7 +171,7 @@ func notJSONFailure(err error, raw []byte, contentType string, r *compiledReques
 	case strings.HasSuffix(kind, "json"):
 		f.Message += ", although its content type is"
 	default:
-		f.Message += " but " + adapters.FirstRunes(kind, 60)
+		f.Message += " but " + cut.Runes(kind, 60)
 	}
 	if text := excerpt(raw[:min(len(raw), maxExcerptBytes)], contentType, r.secrets); text != "" {
 		f.Message += ": " + text
@@ -217,7 +218,7 @@ func decodeText(raw []byte, contentType string) (any, *failure) {
 			return string(raw), nil
 		}
 	default:
-		charset = adapters.FirstRunes(charset, 40)
+		charset = cut.Runes(charset, 40)
 		message = fmt.Sprintf("the service's response is text in %s, which is not supported", charset)
 	}
 	return nil, newPermanentFailure(message+`; the tool must use as = "bytes"`, nil)

@@ -17,6 +17,7 @@ import (
 	"hatchel/adapters"
 	"hatchel/adapters/shell/sandbox"
 	"hatchel/hcl"
+	"hatchel/internal/cut"
 )
 
 // maxShownRunes is how much of the output of a failed program the model gets.
@@ -100,7 +101,7 @@ func (p *commandPlan) tail(s *stream) string {
 	}
 	text = strings.TrimRightFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) })
 	end := strings.LastIndexByte(text, '\n')
-	last := adapters.FirstRunes(adapters.Sanitize(text[end+1:], p.secrets), maxShownRunes)
+	last := cut.Runes(adapters.Sanitize(text[end+1:], p.secrets), maxShownRunes)
 	before := adapters.Sanitize(text[:max(end, 0)], p.secrets)
 	room := maxShownRunes - utf8.RuneCountInString(last)
 	if before == "" || room < minShownRunes {

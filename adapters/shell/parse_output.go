@@ -11,6 +11,7 @@ import (
 	"hatchel/hcl"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
+	"hatchel/internal/cut"
 )
 
 // format is how a value of the argument parse reads standard output. It adds a member to the output.
@@ -98,5 +99,5 @@ func newNotJSONError(err error, text []byte, line int) error {
 	column := 1 + utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:])
 	excerpt := adapters.Sanitize(string(text[at:min(at+4*maxExcerptRunes, len(text))]), nil)
 	message := fmt.Sprintf("wrote something that is not JSON: line %d, column %d: %s", line, column, syntaxErr.Reason)
-	return &notJSONError{message, adapters.FirstRunes(excerpt, maxExcerptRunes)}
+	return &notJSONError{message, cut.Runes(excerpt, maxExcerptRunes)}
 }

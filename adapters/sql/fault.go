@@ -13,6 +13,7 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl/template/sqltext"
+	"hatchel/internal/cut"
 	"hatchel/internal/lazyregexp"
 )
 
@@ -128,7 +129,7 @@ func authorMessage(err error, dialect sqltext.Dialect) string {
 
 // quoteEngine returns a message of the database on one line and limits its length.
 func quoteEngine(message string) string {
-	return adapters.FirstRunes(adapters.Sanitize(message, nil), 300)
+	return cut.Runes(adapters.Sanitize(message, nil), 300)
 }
 
 // report is what an engine reports about a failed statement.

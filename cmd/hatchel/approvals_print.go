@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"hatchel/cmd/hatchel/console"
+	"hatchel/internal/cut"
 	"hatchel/internal/printable"
 	"hatchel/runtime/stage/approval"
 )
@@ -82,7 +83,7 @@ func printApprovals(w io.Writer, rows []*approvalRow, all bool, now time.Time) e
 			cells[3] = statusText(a, now)
 		}
 		for i, c := range cells {
-			cells[i] = shorten(console.JoinLines(approval.EscapeText(c)), maxCell)
+			cells[i] = cut.Runes(console.JoinLines(approval.EscapeText(c)), maxCell)
 		}
 		fmt.Fprintln(out, strings.Join(cells, "\t"))
 	}
@@ -137,14 +138,6 @@ func requester(w *approval.Requester) string {
 	return "unknown"
 }
 
-func shorten(text string, maxLength int) string {
-	runes := []rune(text)
-	if len(runes) <= maxLength {
-		return text
-	}
-	return string(runes[:maxLength-1]) + "…"
-}
-
 // Print prints all of an approval.
 func (a *approvalRow) Print(out io.Writer, now time.Time) {
 	lines := [][2]string{
@@ -156,7 +149,7 @@ func (a *approvalRow) Print(out io.Writer, now time.Time) {
 		{"requested", formatTime(a.RequestedAt, now)},
 		{"expires", formatTime(a.Deadline, now)},
 		{"rules", strings.Join(a.Rules, ", ")},
-		{"revision", shorten(a.Revision, 13)},
+		{"revision", cut.Runes(a.Revision, 13)},
 		{"digest", a.Digest},
 	}
 	switch d := a.Decision; {

@@ -9,6 +9,7 @@ import (
 
 	"hatchel/cmd/hatchel/console"
 	"hatchel/hcl/eventkind"
+	"hatchel/internal/cut"
 	"hatchel/internal/printable"
 )
 
@@ -94,7 +95,7 @@ func printEvent(w io.Writer, text []byte) error {
 		add("(%s)", e.Caller.Client)
 	}
 	if e.Type == eventkind.ToolCall.String() && len(e.Input) > 0 {
-		add("%s", shortenInput(string(e.Input)))
+		add("%s", cut.Runes(string(e.Input), maxEventInput))
 	}
 	if e.Type == eventkind.Gap.String() {
 		words = append(words, describeGap(e.Lost))
@@ -116,11 +117,4 @@ func describeGap(lost *int) string {
 		return "events are missing here"
 	}
 	return console.Plural(*lost, "event") + " lost"
-}
-
-func shortenInput(text string) string {
-	if runes := []rune(text); len(runes) > maxEventInput {
-		return string(runes[:maxEventInput]) + "…"
-	}
-	return text
 }

@@ -58,3 +58,43 @@ func TestWhatPeopleDoNotSeeIsDefinedOnce(t *testing.T) {
 		t.Errorf("%s is no function any more", at)
 	}
 }
+
+// TestTextsAreCutBetweenCharactersInOnePlace finds texts that are cut without internal/cut.
+func TestTextsAreCutBetweenCharactersInOnePlace(t *testing.T) {
+	set, files := moduleFiles(t, false)
+	for name, file := range files {
+		if strings.HasPrefix(name, "internal/cut/") {
+			continue
+		}
+		for _, d := range file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok || f.Name.Name == "trimPartialRune" { // the end of what has arrived
+				continue
+			}
+			ast.Inspect(f, func(n ast.Node) bool {
+				if c, ok := n.(*ast.CallExpr); ok && isCut(c) {
+					t.Errorf("%s: use internal/cut", set.Position(n.Pos()))
+				}
+				return true
+			})
+		}
+	}
+}
+
+// isCut reports whether a call looks for the beginning of a character, or removes what a cut has left of one.
+func isCut(c *ast.CallExpr) bool {
+	switch selector(c) {
+	case "utf8.RuneStart":
+		return true
+	case "strings.ToValidUTF8", "bytes.ToValidUTF8", "utf8.ValidString":
+		text := c.Args[0]
+		if conversion, ok := text.(*ast.CallExpr); ok && len(conversion.Args) == 1 {
+			if to, ok := conversion.Fun.(*ast.Ident); ok && to.Name == "string" {
+				text = conversion.Args[0]
+			}
+		}
+		_, isPart := text.(*ast.SliceExpr)
+		return isPart
+	}
+	return false
+}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"hatchel/hcl/value"
+	"hatchel/internal/cut"
 )
 
 // Access says how a member or an element of a value is read.
@@ -105,8 +106,5 @@ const maxShownKey = 60 // characters
 
 // quoteKey returns the name of a member for an error.
 func quoteKey(name string) string {
-	if runes := []rune(name); len(runes) > maxShownKey {
-		name = string(runes[:maxShownKey]) + "…"
-	}
-	return strconv.Quote(name)
+	return strconv.Quote(cut.Runes(name, maxShownKey))
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"hatchel/hcl/value"
+	"hatchel/internal/cut"
 )
 
 // Matcher compares a question with a mock, part by part, up to the first difference.
@@ -45,11 +46,7 @@ func (c *Matcher) show(v any) string {
 	if err != nil {
 		return "no JSON"
 	}
-	text := []rune(c.Hide(string(encoded)))
-	if len(text) > maxShown {
-		text = append(text[:maxShown-1], '…')
-	}
-	return string(text)
+	return cut.Runes(c.Hide(string(encoded)), maxShown)
 }
 
 // Absent is shown for what was not asked.

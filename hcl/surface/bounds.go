@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"hatchel/hcl/value"
+	"hatchel/internal/cut"
 )
 
 // bounds compares the limits of numbers, texts and collections.
@@ -291,7 +292,7 @@ const maxShown = 60
 func show(v any) string {
 	text := revealHidden(string(appendCanonical(nil, v)))
 	if len(text) > maxShown {
-		return strings.ToValidUTF8(text[:maxShown], "") + "…"
+		return text[:cut.Before(text, maxShown)] + "…"
 	}
 	return text
 }

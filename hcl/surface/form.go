@@ -13,6 +13,7 @@ import (
 
 	"hatchel/hcl/eval"
 	"hatchel/hcl/eval/hclexpr"
+	"hatchel/internal/cut"
 	"hatchel/internal/lazyregexp"
 )
 
@@ -29,7 +30,7 @@ func clip(text string, size int) string {
 	if len(text) <= size {
 		return text
 	}
-	return strings.ToValidUTF8(text[:size], "") + "… " + digest([]byte(text))
+	return text[:cut.Before(text, size)] + "… " + digest([]byte(text))
 }
 
 // formCache keeps the normal forms of locals and of the defaults of variables.

@@ -23,3 +23,17 @@ func After[T ~string | ~[]byte](text T, n int) int {
 	}
 	return n
 }
+
+// Runes returns a text of at most n characters: of a longer one the beginning, with an ellipsis as its last character.
+func Runes(text string, n int) string {
+	count, end := 0, 0
+	for at := range text {
+		if count == n-1 {
+			end = at
+		}
+		if count++; count > n {
+			return text[:end] + "…"
+		}
+	}
+	return text
+}

@@ -34,3 +34,18 @@ func TestATextIsCutBetweenTwoCharacters(t *testing.T) {
 		t.Errorf("bytes that are no character are cut at %d and %d", before, after)
 	}
 }
+
+func TestRunesHaveAtMostTheirNumber(t *testing.T) {
+	for _, text := range []string{"", "a", "abcdef", "größer", "…………", "\xff\xfe\xfd\xfc", "日本語日本語", "a\U0001F600b\U0001F600"} {
+		all := []rune(text)
+		for n := 1; n < 8; n++ {
+			got, want := cut.Runes(text, n), text
+			if len(all) > n {
+				want = string(all[:n-1]) + "…"
+			}
+			if string([]rune(got)) != string([]rune(want)) {
+				t.Errorf("%d of %q are %q, not %q", n, text, got, want)
+			}
+		}
+	}
+}

@@ -5,12 +5,12 @@ import (
 	"encoding/hex"
 	"hash"
 	"strings"
-	"unicode/utf8"
 
 	"hatchel/hcl"
 	"hatchel/hcl/jsonscan"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
+	"hatchel/internal/cut"
 	"hatchel/runtime/stage/result"
 )
 
@@ -156,10 +156,7 @@ func memberType(t *schema.Type, name string) *schema.Type {
 func (w *argumentWriter) appendText(text string) {
 	w.b = append(w.b, '"')
 	for len(text) > maxWrittenArguments {
-		end := maxWrittenArguments
-		for end > 0 && !utf8.RuneStart(text[end]) {
-			end--
-		}
+		end := cut.Before(text, maxWrittenArguments)
 		w.b = jsonscan.AppendStringContent(w.b, text[:end])
 		text = text[end:]
 		w.flush(true)
@@ -176,10 +173,7 @@ func (w *argumentWriter) flush(inside bool) {
 			text = append(text, '"') // so that it is scrubbed like any text
 		}
 		text = w.hide(text)
-		end := len(text)
-		if end > maxAuditedArguments {
-			end = cutText(text, maxAuditedArguments)
-		}
+		end := cut.Before(text, min(maxAuditedArguments, len(text)))
 		w.head = append(make([]byte, 0, end), text[:end]...)
 		if inside {
 			text = text[:len(text)-1]
@@ -222,7 +216,7 @@ func (w *argumentWriter) end() (r recordedArguments) {
 
 // cutArguments returns the beginning of large arguments as a JSON string.
 func cutArguments(arguments []byte) []byte {
-	return value.AppendString(nil, string(arguments[:cutText(arguments, maxAuditedArguments)]))
+	return value.AppendString(nil, string(arguments[:cut.Before(arguments, maxAuditedArguments)]))
 }
 
 // sensitiveTexts returns the values of the sensitive inputs, also of arguments that are not valid. It reports false if

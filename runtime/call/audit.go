@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"log/slog"
 	"strings"
-	"unicode/utf8"
 
 	"hatchel/runtime/durable/audit"
 	"hatchel/runtime/edge/mcp"
@@ -147,14 +146,6 @@ func addDecision(r *audit.Record, d policy.Decision, made bool) {
 func addArguments(r *audit.Record, sent callArguments) {
 	recorded, _ := sent.record(nil)
 	r.Arguments, r.ArgumentsSize, r.ArgumentsDigest = recorded.text, recorded.size, recorded.digest
-}
-
-// cutText returns where a text is cut that has more than n bytes.
-func cutText(text []byte, n int) int {
-	for n > 0 && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return n
 }
 
 // ScrubForReader returns a text for readers of a log, or approvers: without secrets and without

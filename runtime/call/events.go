@@ -11,6 +11,7 @@ import (
 	"hatchel/hcl/eventkind"
 	"hatchel/hcl/jsonscan"
 	"hatchel/hcl/value"
+	"hatchel/internal/cut"
 	"hatchel/runtime/durable/audit"
 	"hatchel/runtime/edge/mcp"
 	"hatchel/runtime/observe/event"
@@ -210,7 +211,7 @@ func cutMessage(text string) string {
 	if len(text) <= maxMessage {
 		return text
 	}
-	return text[:cutText([]byte(text), maxMessage)] + "…"
+	return text[:cut.Before(text, maxMessage)] + "…"
 }
 
 // appendOutput appends the text of the result as a JSON string, without secrets and sensitive inputs, and returns the
@@ -224,7 +225,7 @@ func appendOutput(dst []byte, r *result.Result, hide callArguments) (_ []byte, s
 	}
 	shown := hide.hideSent(string(text))
 	if len(shown) > maxOutput {
-		size, shown = len(shown), shown[:cutText([]byte(shown), maxOutput)]
+		size, shown = len(shown), shown[:cut.Before(shown, maxOutput)]
 	}
 	return value.AppendString(dst, shown), size
 }

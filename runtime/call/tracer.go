@@ -14,6 +14,7 @@ import (
 	"hatchel/hcl/diag"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
+	"hatchel/internal/cut"
 	"hatchel/internal/printable"
 	"hatchel/runtime/stage/failure"
 )
@@ -70,7 +71,7 @@ func (t *Tracer) write(event, text string) {
 	}
 	text = strings.TrimRight(strings.ToValidUTF8(text, "\uFFFD"), "\n")
 	if size := len(text); t.MaxText > 0 && size > t.MaxText {
-		text = strings.ToValidUTF8(text[:t.MaxText], "")
+		text = text[:cut.Before(text, t.MaxText)]
 		text += fmt.Sprintf("\n… %d more bytes: --full shows them", size-len(text))
 	}
 	var out strings.Builder

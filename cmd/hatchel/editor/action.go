@@ -10,6 +10,7 @@ import (
 
 	"hatchel/hcl/diag"
 	"hatchel/hcl/syntax"
+	"hatchel/internal/cut"
 )
 
 // Action is a change of a file that its author may want.
@@ -44,12 +45,7 @@ func (p *Project) Actions(f *File, s Span) (all []Action) {
 
 const maxTitle = 60 // characters of a text in a title
 
-func shorten(text string) string {
-	if r := []rune(text); len(r) > maxTitle {
-		return string(r[:maxTitle]) + "…"
-	}
-	return text
-}
+func shorten(text string) string { return cut.Runes(text, maxTitle) }
 
 // correction returns the correction that a diagnostic proposes; nil for none.
 func correction(f *File, d *diag.Diagnostic) *Action {

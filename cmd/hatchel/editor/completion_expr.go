@@ -7,6 +7,7 @@ import (
 	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
 	"hatchel/hcl/schema"
+	"hatchel/internal/cut"
 	"hatchel/internal/lazyregexp"
 )
 
@@ -72,10 +73,7 @@ func describe(t *schema.Type, null string) string {
 	if t == nil {
 		return ""
 	}
-	text := t.String()
-	if r := []rune(text); len(r) > 80 {
-		text = string(r[:80]) + "…"
-	}
+	text := cut.Runes(t.String(), 80)
 	if null != "" && !t.Nullable {
 		text += ", may be null"
 	}

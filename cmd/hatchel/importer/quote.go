@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"hatchel/internal/cut"
 	"hatchel/internal/lazyregexp"
 	"hatchel/internal/printable"
 )
@@ -112,19 +113,19 @@ type Names map[string]bool
 
 // Take returns the name, or the name with the lowest free number from 2 behind it, cut to max bytes in total.
 func (n Names) Take(name string, max int) string {
-	taken := cut(name, max)
+	taken := cutName(name, max)
 	for i := 2; n[taken]; i++ {
 		suffix := "_" + strconv.Itoa(i)
-		taken = cut(name, max-len(suffix)) + suffix
+		taken = cutName(name, max-len(suffix)) + suffix
 	}
 	n[taken] = true
 	return taken
 }
 
-func cut(name string, max int) string { return strings.TrimRight(name[:min(len(name), max)], "_") }
+func cutName(name string, max int) string { return strings.TrimRight(name[:min(len(name), max)], "_") }
 
 // FileName returns a name for a file of blocks.
-func FileName(name string) string { return cut(Identifier(name), 60) + ".hcl" }
+func FileName(name string) string { return cutName(Identifier(name), 60) + ".hcl" }
 
 // Sentence returns the text on one line, without credentials and characters that a reviewer cannot see, cut at the end
 // of a sentence or word so that it has at most max bytes.
@@ -153,7 +154,7 @@ func Sentence(s string, max int) string {
 	if i := strings.LastIndexByte(s[:max-2], ' '); i > 0 {
 		return s[:i] + " …"
 	}
-	return strings.ToValidUTF8(s[:max-3], "") + "…"
+	return s[:cut.Before(s, max-3)] + "…"
 }
 
 // Key returns the key of an object: the name itself, or a literal if the name has no such form.

@@ -13,6 +13,7 @@ import (
 	"hatchel/hcl"
 	"hatchel/hcl/diag"
 	"hatchel/hcl/value"
+	"hatchel/internal/cut"
 )
 
 // checker compares the outcome of a call with what its test expects.
@@ -161,9 +162,9 @@ func excerpt(text string, at int) string {
 	if len(text) <= maxExcerpt {
 		return strconv.Quote(text)
 	}
-	from := max(0, at-maxExcerpt/3)
-	to := min(len(text), from+maxExcerpt)
-	out := strconv.Quote(strings.ToValidUTF8(text[from:to], ""))
+	from := cut.After(text, max(0, at-maxExcerpt/3))
+	to := cut.Before(text, min(len(text), from+maxExcerpt))
+	out := strconv.Quote(text[from:to])
 	if from > 0 {
 		out = "…" + out
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"hatchel/hcl/value"
+	"hatchel/internal/cut"
 )
 
 // maxDifferences is how many differences of one value are shown.
@@ -130,8 +131,5 @@ func show(v any) string {
 	if err != nil {
 		text = fmt.Append(nil, v)
 	}
-	if runes := []rune(string(text)); len(runes) > maxShown {
-		return string(runes[:maxShown]) + "…"
-	}
-	return string(text)
+	return cut.Runes(string(text), maxShown)
 }

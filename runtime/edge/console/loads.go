@@ -37,7 +37,7 @@ func loadText(l runtime.Load) string {
 		verb  string
 	}{{l.Change.Added, "added"}, {l.Change.Removed, "removed"}, {l.Change.Changed, "changed"}} {
 		if n := len(change.names); n > 0 {
-			names := cut(strings.Join(change.names, ", "), maxLoadText)
+			names := shorten(strings.Join(change.names, ", "), maxLoadText)
 			parts = append(parts, fmt.Sprintf("%d %s: %s", n, change.verb, names))
 		}
 	}

@@ -140,7 +140,7 @@ var templateFiles embed.FS
 var pages = sync.OnceValue(func() map[string]*template.Template {
 	functions := template.FuncMap{
 		"asset": assetAddress, "time": formatTime, "ago": ago, "left": left, "count": count, "join": strings.Join,
-		"cut": cut, "control": controlText, "inc": func(n int) int { return n + 1 },
+		"cut": shorten, "control": controlText, "inc": func(n int) int { return n + 1 },
 		"json":    func(text json.RawMessage) string { return indentJSON(text) },
 		"stateOf": stateOf, "approvalState": approvalState, "recordState": recordState, "upState": upState,
 		"limitCaller": limitCaller,

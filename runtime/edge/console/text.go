@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"hatchel/internal/cut"
 	"hatchel/internal/printable"
 	"hatchel/runtime/durable/audit"
 	"hatchel/runtime/stage/task"
@@ -73,13 +74,9 @@ func controlText(text string) template.HTML {
 	}))
 }
 
-// cut returns the beginning of a text, in one line.
-func cut(text string, maxRunes int) string {
-	text = strings.Join(strings.Fields(text), " ")
-	if runes := []rune(text); len(runes) > maxRunes {
-		return string(runes[:maxRunes]) + "…"
-	}
-	return text
+// shorten returns the beginning of a text, in one line.
+func shorten(text string, maxRunes int) string {
+	return cut.Runes(strings.Join(strings.Fields(text), " "), maxRunes)
 }
 
 // condition is a state in a word for people, with its colour: ok, warn, bad or off.

@@ -58,7 +58,7 @@ func matchesTool(t *hcl.Tool, query string) bool {
 // summaryOf returns the beginning of the description of a tool.
 func summaryOf(t *hcl.Tool) string {
 	summary, _, _ := strings.Cut(strings.TrimSpace(t.Description), "\n")
-	return cut(summary, 160)
+	return shorten(summary, 160)
 }
 
 func toolPath(name string) string { return "/console/tools/" + url.PathEscape(name) }

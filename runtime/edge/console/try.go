@@ -16,6 +16,7 @@ import (
 	"hatchel/hcl"
 	"hatchel/hcl/functions"
 	"hatchel/hcl/schema"
+	"hatchel/internal/cut"
 	"hatchel/runtime/call"
 	"hatchel/runtime/edge/mcp"
 	output "hatchel/runtime/stage/result"
@@ -255,7 +256,7 @@ func (c *Console) newPart(q *request, label, text string) part {
 		return part{Label: label, Text: text}
 	}
 	id := c.downloads.keep(q.session.ID, text, q.now)
-	return part{Label: label, Text: strings.ToValidUTF8(text[:maxShownText], ""), Rest: downloadPath + id}
+	return part{Label: label, Text: text[:cut.Before(text, maxShownText)], Rest: downloadPath + id}
 }
 
 func newImage(data string) part {

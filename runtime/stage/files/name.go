@@ -8,6 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"hatchel/internal/cut"
 	"hatchel/internal/printable"
 )
 
@@ -52,11 +53,7 @@ func truncateName(name string) string {
 	if i := strings.LastIndexByte(name, '.'); i > 0 && len(name)-i <= 16 {
 		ext = name[i:]
 	}
-	stem := name[:maxNameLength-len(ext)]
-	for len(stem) > 0 && !utf8.ValidString(stem) {
-		stem = stem[:len(stem)-1]
-	}
-	return strings.TrimRight(stem, ". ") + ext
+	return strings.TrimRight(name[:cut.Before(name, maxNameLength-len(ext))], ". ") + ext
 }
 
 // extension returns the extension of a name if it is safe in a path: at most eight letters and digits.
