@@ -1,5 +1,6 @@
 // Package access says who may call which tool, from the rules of a configuration and before there is a call:
 // [Callers] returns the callers that the configuration tells apart, and [New] answers for each of them and each tool.
+// It decides no call: that is done with package policy, by package call.
 package access
 
 import (
