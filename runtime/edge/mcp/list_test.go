@@ -1,10 +1,15 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"sort"
+	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -146,6 +151,8 @@ type listHandler struct {
 	list *List
 }
 
+func (h listHandler) Info(string) *Info { return h.list.server }
+
 func (h listHandler) List(context.Context, *Caller, Listing) *List { return h.list }
 
 func TestReplyFromTheMemoryOfAListIsThatOfACopy(t *testing.T) {
@@ -180,6 +187,37 @@ func TestReplyFromTheMemoryOfAListIsThatOfACopy(t *testing.T) {
 					t.Error("the reply names another server")
 				}
 			}
+		}
+	}
+}
+
+func TestListIsTheSameAsAnEventAndAsADocument(t *testing.T) {
+	info := NewInfo(ServerInfo{Name: "s", Version: "1"})
+	for _, size := range []int{10, 10 + maxBufferedReply} {
+		long := Entry{"long", nil, append(append([]byte(`{"name":"`), bytes.Repeat([]byte("x"), size)...), `"}`...)}
+		list := NewList(Tools, append(entries("a", "b"), long), ListOptions{PageSize: 1000, Server: info})
+		replies := map[string]string{}
+		for _, accept := range []string{"application/json", "text/event-stream"} {
+			const body = `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{` +
+				`"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
+				`"io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},` +
+				`"io.modelcontextprotocol/clientCapabilities":{}}}}`
+			r := httptest.NewRequest(http.MethodPost, "http://127.0.0.1/mcp", strings.NewReader(body))
+			for name, value := range map[string]string{
+				"Content-Type": "application/json", "Accept": accept, HeaderVersion: "2026-07-28", headerMethod: "tools/list",
+			} {
+				r.Header.Set(name, value)
+			}
+			w := httptest.NewRecorder()
+			New(listHandler{list: list}, Options{}).For("").ServeHTTP(w, r)
+			replies[accept] = w.Body.String()
+			if length := w.Header().Get("Content-Length"); length != "" && length != strconv.Itoa(w.Body.Len()) {
+				t.Errorf("%s: Content-Length %s of %d bytes", accept, length, w.Body.Len())
+			}
+		}
+		document := replies["application/json"]
+		if !json.Valid([]byte(document)) || len(document) < size || replies["text/event-stream"] != "data: "+document+"\n\n" {
+			t.Errorf("got %.300s and %.300s", document, replies["text/event-stream"])
 		}
 	}
 }
