@@ -42,7 +42,8 @@ func TestNoProgramOutlivesAKilledServer(t *testing.T) {
 				dir := t.TempDir()
 				server := exec.CommandContext(t.Context(), executable(t), "-test.run", "^TestKilledServerChild$")
 				server.Dir = dir
-				server.Env = append(os.Environ(), serverVariable+"="+fmt.Sprintf("script = %q%s", script, box))
+				server.Env = append(os.Environ(), serverVariable+"="+fmt.Sprintf("script = %q%s", script, box),
+					"TMPDIR="+t.TempDir()) // of the workspace that it leaves
 				if err := server.Start(); err != nil {
 					t.Fatal(err)
 				}
