@@ -75,7 +75,7 @@ func TestNoProgramOutlivesAKilledServer(t *testing.T) {
 			}
 			server := exec.Command("hatchel", args...)
 			server.Dir = dir
-			server.Env = append(os.Environ(), "HOME="+t.TempDir(), "PATH="+bin+":"+os.Getenv("PATH"))
+			server.Env = append(os.Environ(), "HOME="+t.TempDir(), "TMPDIR="+t.TempDir(), "PATH="+bin+":"+os.Getenv("PATH"))
 			var said bytes.Buffer
 			server.Stderr = &said
 			in, err := server.StdinPipe()
