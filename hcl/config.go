@@ -170,19 +170,32 @@ type BackendKind struct {
 	Aliases []string
 	// what is said of a block that only blocks and connections of this kind have, by the name of that block
 	Misplaced map[string]string
+	Traits
+}
+
+// Traits are what hatchel diff and the warning about equal tools know of a kind of backend, beside its effects.
+type Traits struct {
+	// Request: it sends a request. A text in it is sent as it is written, and a value that is null is left out.
+	Request bool
+	// Program: it runs a program, of which nothing is known, so it may change something whatever its effects are.
+	Program    bool
+	Statements []string // its arguments that are statements of SQL
 }
 
 // Snippet is a whole tool to begin with, as editors insert it. CONNECTION in it stands for the name of a connection.
 type Snippet struct{ Label, Doc, Text string }
 
 // Mock returns what tests write in place of a kind of backend; nil for nothing.
-func (k Kinds) Mock(backend string) *mock.Kind {
-	for _, b := range k.Backends {
-		if b.Name == backend {
-			return b.Mock
-		}
+func (k Kinds) Mock(backend string) *mock.Kind { return k.backend(backend).Mock }
+
+// Traits returns those of a kind of backend, or none for a block of the language.
+func (k Kinds) Traits(backend string) Traits { return k.backend(backend).Traits }
+
+func (k Kinds) backend(name string) (found BackendKind) {
+	if i := slices.IndexFunc(k.Backends, func(b BackendKind) bool { return b.Name == name }); i >= 0 {
+		found = k.Backends[i]
 	}
-	return nil
+	return found
 }
 
 // Mocked returns the names of the backends that tests replace.

@@ -14,7 +14,7 @@ var describing = []string{"title", "description", "input", "icons", "annotations
 // inputName matches the name of an input where it is read.
 var inputName = lazyregexp.New(`\binput\.[A-Za-z_][A-Za-z0-9_-]*`)
 
-// warnSameRequests warns of two tools that send one and the same HTTP request and do the same with its answer: an
+// warnSameRequests warns of two tools that send one and the same request and do the same with its answer: an
 // operation was imported twice, and a model has no reason to choose one of them.
 func (l *loader) warnSameRequests() {
 	if l.partial || l.diags.HasErrors() {
@@ -34,9 +34,9 @@ func (l *loader) warnSameRequests() {
 	}
 }
 
-// requestDigest returns a digest of what a tool with a single http block is made of, without what describes it and with
-// the same name for each input; nothing for another tool.
-func requestDigest(b sourceBlock) string {
+// requestDigest returns a digest of what a tool with a single backend that sends a request is made of, without what
+// describes it and with the same name for each input; nothing for another tool.
+func (l *loader) requestDigest(b sourceBlock) string {
 	var parts []string
 	ok := false
 	add := func(name string, from, to int) {
@@ -48,7 +48,7 @@ func requestDigest(b sourceBlock) string {
 		add(a.Name, a.SrcRange.Start.Byte, a.SrcRange.End.Byte)
 	}
 	for _, nested := range b.Body.Blocks {
-		ok = ok || nested.Type == "http"
+		ok = ok || l.backendKinds[nested.Type].Request
 		add(nested.Type, nested.TypeRange.Start.Byte, nested.CloseBraceRange.End.Byte)
 	}
 	slices.Sort(parts)

@@ -150,7 +150,7 @@ func (t *toolDecoder) decode() {
 	}
 	t.requireWhole()
 	t.tool.Digest = t.digest()
-	t.tool.request = requestDigest(t.block)
+	t.tool.request = t.loader.requestDigest(t.block)
 }
 
 // checkHasResult reports a tool that does nothing, and one without a result whose backend has no

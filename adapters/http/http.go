@@ -15,7 +15,7 @@ const blockDoc = "Sends an HTTP request. The label names a connection; without a
 // Adapter returns the http block of tools and steps.
 func Adapter() adapters.Adapter {
 	a := adapters.New("http", blockDoc, (*block).spec, bind).WithConnections(false, "http").WithMock(mockKind())
-	a.Kind.Snippets = snippets
+	a.Kind.Snippets, a.Kind.Request = snippets, true
 	return a
 }
 

@@ -35,7 +35,7 @@ func newAdapter(landlockABI func() sandbox.ABI) adapters.Adapter {
 		return newAction(b, env, landlockABI())
 	}
 	a := adapters.New("shell", summary, (*block).spec, bind).WithConnections(false, "shell").WithMock(mockKind())
-	a.Kind.Snippets = snippets
+	a.Kind.Snippets, a.Kind.Program = snippets, true
 	a.Kind.Misplaced = map[string]string{
 		"sandbox": ` A sandbox confines programs: it belongs in a shell block, or in a connection "shell".`,
 	}

@@ -24,7 +24,7 @@ const blockDoc = "Runs SQL on the database that the label names. Values in a sta
 func Adapter() adapters.Adapter {
 	a := adapters.New("sql", blockDoc, (*block).spec, bind).WithConnections(true, "sqlite", "postgres", "mysql").
 		WithMock(mockKind())
-	a.Kind.Snippets = snippets
+	a.Kind.Snippets, a.Kind.Statements = snippets, []string{"query", "exec"}
 	a.Kind.Aliases = []string{"sqlite", "postgres", "postgresql", "mysql", "mariadb"}
 	return a
 }

@@ -161,12 +161,12 @@ func (f *diffFlags) served(cmd *cobra.Command) (review.Side, error) {
 	if err != nil {
 		return review.Side{}, misusef("%s", printable.Line(err.Error()))
 	}
-	return review.ReadLock(f.server, text)
+	return review.ReadLock(f.server, text, all.Set().Kinds())
 }
 
 func (f *diffFlags) reader(cmd *cobra.Command) review.Reader {
 	return review.Reader{
-		Dir:  f.dir,
+		Dir: f.dir, Kinds: all.Set().Kinds(),
 		Load: func(dir string) (*hcl.Config, error) { return f.decodeWithoutErrors(cmd, dir) },
 		LoadRevision: func(name string, tree *revision.Tree) (*hcl.Config, error) {
 			return f.decodeRevision(cmd, name, tree)

@@ -14,7 +14,7 @@ import (
 func (s *source) step(step *hcl.Step, block operationBlock, name string) *Step {
 	backend := step.Backend
 	out := &Step{Name: name, Kind: backend.Kind, Writes: !backend.Effects.ReadOnly, Code: s.code[backend],
-		When: s.condition(step.When), Args: map[string]string{}}
+		When: s.condition(step.When), Args: map[string]string{}, traits: s.kinds.Traits(backend.Kind)}
 	if backend.Connection != nil {
 		out.Connection = backend.Connection.Kind + " " + backend.Connection.Name
 	}
@@ -29,7 +29,7 @@ func (s *source) step(step *hcl.Step, block operationBlock, name string) *Step {
 	}
 	inner := block.nested[backend.Range]
 	own := *s
-	own.types, own.inline = map[string]any{}, backend.Kind == "http"
+	own.types, own.inline = map[string]any{}, out.traits.Request
 	if lister, ok := backend.Config.(hcl.EffectLister); ok {
 		own.layouts = layoutsOf(lister.Effects(backend.Connection), backend.SourceOf)
 	}

@@ -3,6 +3,8 @@ package surface
 import (
 	"slices"
 	"testing"
+
+	"hatchel/hcl"
 )
 
 func TestADiffSaysWhoGainsOrLosesWhichTool(t *testing.T) {
@@ -60,7 +62,7 @@ func TestARenamedToolKeepsItsCallers(t *testing.T) {
 
 func TestALockWithAnUnknownAnswerIsRefused(t *testing.T) {
 	text := `{"version": 2, "server": {}, "tools": {}, "access": {"a": {"*": "maybe"}}}`
-	if _, err := ReadLock([]byte(text)); err == nil {
+	if _, err := ReadLock([]byte(text), hcl.Kinds{}); err == nil {
 		t.Error("the lock was read")
 	}
 }

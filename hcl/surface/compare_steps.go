@@ -87,7 +87,7 @@ func doesTheSame(a, b *Step) bool {
 }
 
 // acts reports whether a step may change something, or runs a program, of which nothing is known.
-func (s *Step) acts() bool { return s.Writes || s.Kind == "shell" }
+func (s *Step) acts() bool { return s.Writes || s.traits.Program }
 
 // stops reports whether a step ends the call, which keeps the steps after it from running.
 func (s *Step) stops() bool { return s.Kind == "fail" || s.Kind == "fault" }
@@ -329,7 +329,7 @@ func (s *stepsComparison) arguments(a, b *Step, gates bool) {
 			}
 			continue // they are compared as conditions
 		}
-		if shown && b.Kind != "sql" && slices.Contains(shownArguments, top) ||
+		if shown && len(b.traits.Statements) == 0 && slices.Contains(shownArguments, top) ||
 			lost && top == "sandbox" && grantsLess(a.Args[path], b.Args[path]) {
 			continue
 		}
@@ -409,9 +409,9 @@ func (s *stepsComparison) argument(b *Step, path string, before, after map[strin
 	old, new := before[path], after[path]
 	change := changeOf(path, before, after)
 	switch {
-	case b.Kind == "sql" && (top == "query" || top == "exec") && old != "" && new != "":
+	case slices.Contains(b.traits.Statements, top) && old != "" && new != "":
 		s.statement(b, path, old, new, s.shown(b))
-	case old == "" && b.Kind == "http" && s.passesOnNewInput(new) && (!gates || top == "query" && after["post"] != ""):
+	case old == "" && b.traits.Request && s.passesOnNewInput(new) && (!gates || top == "query" && after["post"] != ""):
 	case b.Kind == "ask" && isText(path):
 		s.report(Behaviour, b, "%s", change)
 	case slices.Contains(paces, lastName(path)) || lastName(path) == "mode" && new == `"ro"`:

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"hatchel/hcl"
 	"hatchel/hcl/diag"
 	"hatchel/hcl/jsonscan"
 	"hatchel/hcl/value"
@@ -101,7 +102,7 @@ func (e *LockError) Error() string { return e.Text }
 
 // ReadLock reads a lock. The error is a *LockError: a file that is not a lock, of a later version, with
 // merge markers, or edited by hand.
-func ReadLock(text []byte) (*Surface, error) {
+func ReadLock(text []byte, kinds hcl.Kinds) (*Surface, error) {
 	if len(text) > maxLock {
 		return nil, &LockError{Text: fmt.Sprintf("it has more than %d bytes", maxLock)}
 	}
@@ -137,7 +138,7 @@ func ReadLock(text []byte) (*Surface, error) {
 	if err := d.Decode(&f); err != nil {
 		return nil, &LockError{Line: lineOf(text, err), Text: "it is not a lock of hatchel: " + reason(err)}
 	}
-	s, operations, err := f.surface()
+	s, operations, err := f.surface(kinds)
 	if err != nil {
 		return nil, err
 	}
@@ -188,7 +189,7 @@ type lockedOperation struct {
 }
 
 // surface returns the surface of a lock, and its operations by their names, such as "tool pay".
-func (f *lockFile) surface() (*Surface, map[string]lockedOperation, error) {
+func (f *lockFile) surface(kinds hcl.Kinds) (*Surface, map[string]lockedOperation, error) {
 	s := &Surface{Server: f.Server, Tools: orEmpty(f.Tools), Prompts: orEmpty(f.Prompts),
 		Resources: orEmpty(f.Resources), Toolsets: orEmpty(f.Toolsets), Policies: orEmpty(f.Policies),
 		Connections: orEmpty(f.Connections), Settings: orEmpty(f.Settings), Access: f.Access}
@@ -219,6 +220,7 @@ func (f *lockFile) surface() (*Surface, map[string]lockedOperation, error) {
 	for _, op := range operations {
 		op.operation.Input = exact(op.operation.Input)
 		for _, step := range op.operation.Steps {
+			step.traits = kinds.Traits(step.Kind)
 			for path := range step.Types {
 				step.Types[path] = exact(step.Types[path])
 			}

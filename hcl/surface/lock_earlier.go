@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"hatchel/hcl"
 	"hatchel/hcl/diag"
 )
 
@@ -78,7 +79,7 @@ func comparablePart(lock map[string]any, version int) (*Surface, error) {
 	if err := d.Decode(&f); err != nil {
 		return nil, &LockError{Text: "it is not a lock of hatchel: " + reason(err)}
 	}
-	s, _, err := f.surface()
+	s, _, err := f.surface(hcl.Kinds{}) // steps are not compared
 	if s != nil {
 		s.Earlier = version
 	}

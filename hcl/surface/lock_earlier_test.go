@@ -6,13 +6,14 @@ import (
 	"strings"
 	"testing"
 
+	"hatchel/adapters/all"
 	"hatchel/hcl/surface"
 )
 
 // TestALockOfVersion1IsComparedAsFarAsItGoes compares a lock that the last program with version 1 has written.
 func TestALockOfVersion1IsComparedAsFarAsItGoes(t *testing.T) {
 	text := read(t, "testdata/version1.json")
-	lock, err := surface.ReadLock([]byte(text))
+	lock, err := surface.ReadLock([]byte(text), all.Set().Kinds())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,14 +42,14 @@ func TestALockOfVersion1IsComparedAsFarAsItGoes(t *testing.T) {
 			t.Errorf("%s: %q", test.claim, got)
 		}
 	}
-	less, err := surface.ReadLock([]byte(strings.Replace(text, `"*": "depends"`, `"*": "no"`, 1)))
+	less, err := surface.ReadLock([]byte(strings.Replace(text, `"*": "depends"`, `"*": "no"`, 1)), all.Set().Kinds())
 	if err != nil {
 		t.Fatal(err)
 	}
 	if changes := surface.Compare(less, surfaceOfText(t, base)).Changes; len(changes) != 1 || changes[0].Kind != "lock" {
 		t.Errorf("an answer of the access matrix that version 1 has computed in another way: %+v", changes)
 	}
-	if _, err := surface.ReadLock([]byte(strings.Replace(text, "Read one order", "Take one order", 1))); err == nil ||
+	if _, err := surface.ReadLock([]byte(strings.Replace(text, "Read one order", "Take one order", 1)), all.Set().Kinds()); err == nil ||
 		!strings.Contains(err.Error(), "the tool order does not match its digest") {
 		t.Errorf("an edited lock of version 1: %v", err)
 	}

@@ -184,7 +184,7 @@ func TestALockThatCannotBeTrustedIsRefused(t *testing.T) {
 		"a byte order mark":  {"\ufeff" + lock, "not JSON", 1},
 		"more than it reads": {strings.Repeat(" ", 64<<20+1), "more than", 0},
 	} {
-		_, err := surface.ReadLock([]byte(test.text))
+		_, err := surface.ReadLock([]byte(test.text), all.Set().Kinds())
 		var bad *surface.LockError
 		switch {
 		case !errors.As(err, &bad):
@@ -201,11 +201,11 @@ func FuzzReadLock(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		s, err := surface.ReadLock(text)
+		s, err := surface.ReadLock(text, all.Set().Kinds())
 		if err != nil {
 			return
 		}
-		again, err := surface.ReadLock(s.Lock())
+		again, err := surface.ReadLock(s.Lock(), all.Set().Kinds())
 		if err != nil {
 			t.Fatalf("its own lock is refused: %v", err)
 		}

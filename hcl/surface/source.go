@@ -18,6 +18,7 @@ import (
 // source is the syntax of a configuration and what the load has recorded of it. It is read for what the author wrote,
 // such as the name of a variable instead of its value.
 type source struct {
+	kinds     hcl.Kinds
 	files     map[string][]byte
 	blocks    map[string]*hclsyntax.Block // by first line, such as "tool pay"
 	locals    map[string]hclsyntax.Expression
@@ -44,7 +45,7 @@ func readSource(c *hcl.Config, names []string, parallel func(int, func(int))) *s
 			lists = append(lists, op.Reads)
 		}
 	}
-	s := &source{files: c.Sources, blocks: map[string]*hclsyntax.Block{}, locals: map[string]hclsyntax.Expression{},
+	s := &source{kinds: c.Kinds, files: c.Sources, blocks: map[string]*hclsyntax.Block{}, locals: map[string]hclsyntax.Expression{},
 		variables: map[string]hclsyntax.Expression{}, secrets: map[string]bool{}, reads: eval.JoinReads(lists),
 		code:  c.Code,
 		cache: &formCache{forms: map[hclsyntax.Expression]string{}}}

@@ -98,6 +98,8 @@ type Step struct {
 	Args    map[string]string `json:"args,omitempty"`  // all arguments of the step and its backend, by path
 	Types   map[string]any    `json:"types,omitempty"` // decoded JSON Schemas of the arguments that are types, by path
 	Code    map[string]string `json:"code,omitempty"`  // digests of the files that its programs may read, by name
+
+	traits hcl.Traits // of Kind
 }
 
 // May says who may call, and what a call needs.

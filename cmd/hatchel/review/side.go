@@ -52,7 +52,8 @@ func Compare(before, now Side, parallel func(n int, do func(i int))) *surface.Di
 // Reader reads the sides of a comparison. What cannot be read is an [exit.Error] of a command that was used
 // incorrectly.
 type Reader struct {
-	Dir string // of the repository and of the lock
+	Dir   string // of the repository and of the lock
+	Kinds hcl.Kinds
 
 	Load         func(dir string) (*hcl.Config, error)
 	LoadRevision func(name string, tree *revision.Tree) (*hcl.Config, error)
@@ -66,14 +67,14 @@ func (r Reader) Read(ctx context.Context, name string) (Side, error) {
 		config, err := r.Load(name)
 		return Side{Name: name, Dir: name, config: config}, err
 	case err == nil:
-		return readLockFile(name)
+		return r.readLockFile(name)
 	}
 	tree, text, err := revision.Open(ctx, r.Dir, name)
 	switch {
 	case err != nil:
 		return Side{}, exit.Misusef("%s cannot be read: %s", printable.Line(name), err)
 	case tree == nil:
-		return ReadLock(name, text)
+		return ReadLock(name, text, r.Kinds)
 	}
 	config, err := r.LoadRevision(name, tree)
 	return Side{Name: name, config: config}, err
@@ -86,23 +87,23 @@ func (r Reader) ReadOwnLock() (Side, error) {
 		return Side{}, exit.Misusef("%s does not exist: run hatchel lock, or name what to compare with, as in "+
 			"hatchel diff origin/main", name)
 	}
-	return readLockFile(name)
+	return r.readLockFile(name)
 }
 
 // maxLockSize is the maximum size of a lock in bytes.
 const maxLockSize = 64 << 20
 
-func readLockFile(name string) (Side, error) {
+func (r Reader) readLockFile(name string) (Side, error) {
 	text, err := source.ReadRegularFile(name, maxLockSize)
 	if err != nil {
 		return Side{}, exit.Misusef("%s cannot be read: %s", name, exit.Reason(err))
 	}
-	return ReadLock(name, text)
+	return ReadLock(name, text, r.Kinds)
 }
 
 // ReadLock returns the side of the text of a lock.
-func ReadLock(name string, text []byte) (Side, error) {
-	s, err := surface.ReadLock(text)
+func ReadLock(name string, text []byte, kinds hcl.Kinds) (Side, error) {
+	s, err := surface.ReadLock(text, kinds)
 	var bad *surface.LockError
 	if errors.As(err, &bad) && bad.Line > 0 {
 		return Side{}, exit.Misusef("%s:%d: the lock cannot be read: %s", name, bad.Line, bad.Text)

@@ -135,7 +135,7 @@ func checkEmpty(fsys fs.FS, served, cfg *hcl.Config) *Held {
 		empty: true}
 	if text, err := readLock(fsys); err == nil {
 		held.Lock = digestOf(text)
-		if lock, err := parseLock(text); err == nil && len(lock.Tools) == 0 &&
+		if lock, err := parseLock(text, cfg.Kinds); err == nil && len(lock.Tools) == 0 &&
 			(kind == "tools" || len(lock.Prompts)+len(lock.Resources) == 0) {
 			return nil
 		}
@@ -185,7 +185,7 @@ func (c *Checker) check(fsys fs.FS, class string, served, cfg *hcl.Config) *Held
 // a reload has changed is compared.
 func (c *Checker) differences(lock []byte, now match, served, cfg *hcl.Config) ([]surface.Change, error) {
 	if served.ID == "" || now != c.locked {
-		s, err := parseLock(lock)
+		s, err := parseLock(lock, cfg.Kinds)
 		if err != nil {
 			return nil, err
 		}

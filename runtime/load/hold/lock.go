@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"syscall"
 
+	"hatchel/hcl"
 	"hatchel/hcl/surface"
 	"hatchel/internal/operator"
 )
@@ -28,8 +29,8 @@ func readLock(fsys fs.FS) ([]byte, error) {
 	return text, nil
 }
 
-func parseLock(text []byte) (*surface.Surface, error) {
-	lock, err := surface.ReadLock(text)
+func parseLock(text []byte, kinds hcl.Kinds) (*surface.Surface, error) {
+	lock, err := surface.ReadLock(text, kinds)
 	if err != nil {
 		return nil, operator.Error(fmt.Sprintf("%s cannot be used: %v.", surface.LockName, err))
 	}
