@@ -210,7 +210,7 @@ func (f *callFlags) printPlan(cmd *cobra.Command, program *call.Program, caller 
 	}
 	plan, err := program.Plan(cmd.Context(), caller, arguments)
 	if err != nil {
-		return f.explainNotVisible(program, failf("%s", err))
+		return failf("%s", f.explainNotVisible(program, err))
 	}
 	fmt.Fprint(cmd.OutOrStdout(), plan)
 	return nil
@@ -219,11 +219,10 @@ func (f *callFlags) printPlan(cmd *cobra.Command, program *call.Program, caller 
 // explainNotVisible replaces the error for a tool that is not visible to the caller, which a server
 // reports as unknown.
 func (f *callFlags) explainNotVisible(program *call.Program, err error) error {
-	name := program.Tool().Name
-	unknown := mcp.Unknown("tool", name)
-	if err == nil || err.Error() != unknown.Error() && err.Error() != unknown.Message {
+	if !mcp.IsUnknown(err) {
 		return err
 	}
+	name := program.Tool().Name
 	return failf("Unknown tool: %s. This is what the caller gets: the tool exists, but is not visible to them. "+
 		"hatchel policy explain %s --tool %s with the same --subject and --group shows which rule decides",
 		name, f.dir, name)

@@ -3,7 +3,6 @@ package call
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -18,6 +17,17 @@ func (p *Program) Plan(ctx context.Context, caller *mcp.Caller, arguments []byte
 	return approvals + adapters.RenderEffects(effects), err
 }
 
+// planError is why there is no plan, as a sentence for the caller.
+type planError struct {
+	text  string
+	cause error
+}
+
+func (e *planError) Error() string { return e.text }
+
+// Unwrap returns what the call would be answered with.
+func (e *planError) Unwrap() error { return e.cause }
+
 // PlanEffects says what a call with these arguments would send, without sending it, and which approvals it would need,
 // a line each. It validates and checks the arguments as a call does, and authorizes the caller unless that is nil. The
 // effects mark what depends on the output of a step. An error is a sentence for the caller.
@@ -28,7 +38,8 @@ func (p *Program) PlanEffects(
 	defer c.result.Release()
 	defer func() {
 		if err != nil {
-			err = errors.New(c.failureWriter().public(c.failed(err)))
+			w, failed := c.failureWriter(), c.failed(err)
+			err = &planError{w.public(failed), w.protocolError(failed)}
 		}
 	}()
 	defer failure.Recover(&err)

@@ -32,7 +32,8 @@ type Error struct {
 	Message string
 	Data    []byte // encoded JSON, or nil
 
-	scopes []string // of InsufficientScope
+	scopes  []string // of InsufficientScope
+	unknown bool     // it is that of Unknown
 }
 
 func (e *Error) Error() string { return fmt.Sprintf("%s (%d)", e.Message, e.Code) }
@@ -45,12 +46,19 @@ func Errorf(code int, format string, args ...any) *Error {
 // Unknown returns the error for a tool, a prompt, a resource or a task that does not exist, or that
 // the caller may not know of. Kind is one of these words, and the name of a resource is its URI.
 func Unknown(kind, name string) *Error {
-	if kind != "resource" {
-		return InvalidParams("Unknown %s: %s", kind, jsonscan.Excerpt(name))
+	e := InvalidParams("Unknown %s: %s", kind, jsonscan.Excerpt(name))
+	if kind == "resource" {
+		e = InvalidParams("Resource not found: %s", jsonscan.Excerpt(name))
+		e.Data = append(jsonscan.AppendString([]byte(`{"uri":`), name), '}')
 	}
-	e := InvalidParams("Resource not found: %s", jsonscan.Excerpt(name))
-	e.Data = append(jsonscan.AppendString([]byte(`{"uri":`), name), '}')
+	e.unknown = true
 	return e
+}
+
+// IsUnknown reports whether an error is that of Unknown, or wraps it.
+func IsUnknown(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.unknown
 }
 
 // InvalidState returns the error for a requestState that the server did not issue to this caller
