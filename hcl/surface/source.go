@@ -45,7 +45,8 @@ func readSource(c *hcl.Config, names []string, parallel func(int, func(int))) *s
 			lists = append(lists, op.Reads)
 		}
 	}
-	s := &source{kinds: c.Kinds, files: c.Sources, blocks: map[string]*hclsyntax.Block{}, locals: map[string]hclsyntax.Expression{},
+	s := &source{kinds: c.Kinds, files: c.Sources, blocks: map[string]*hclsyntax.Block{},
+		locals:    map[string]hclsyntax.Expression{},
 		variables: map[string]hclsyntax.Expression{}, secrets: map[string]bool{}, reads: eval.JoinReads(lists),
 		code:  c.Code,
 		cache: &formCache{forms: map[hclsyntax.Expression]string{}}}
