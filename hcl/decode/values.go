@@ -210,11 +210,7 @@ func (d *Decoder) decodeComputed(dst any, e hclsyntax.Expression, f Field) {
 	case **hclexpr.Pipe:
 		*dst = c.CompilePipe(e, in, d.Command)
 	case **hclexpr.RequestURL:
-		if f.page {
-			*dst = c.CompilePage(e, in)
-		} else {
-			*dst = c.CompileURL(e, in, d.HasConnection)
-		}
+		*dst = c.CompileURL(e, in, d.HasConnection, f.page)
 	case **hclexpr.Condition:
 		*dst = c.CompileCondition(e, d.NonNull, f.Name)
 	case **hclexpr.Program:

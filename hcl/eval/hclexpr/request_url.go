@@ -3,7 +3,6 @@ package hclexpr
 import (
 	"strings"
 
-	hclv2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl/diag"
@@ -54,8 +53,9 @@ func (a *RequestURL) Bind(f *eval.Frame, dst []byte) ([]byte, error) { return a.
 // NeedsHosts reports whether the host is a value, so that the allowed hosts must be listed.
 func (a *RequestURL) NeedsHosts() bool { return a.url != nil && a.url.HostsNeeded() }
 
-// CompileURL compiles the URL of a request. If the block has a connection, linked, it is a path.
-func (c *Compiler) CompileURL(e hclsyntax.Expression, in LexicalEnv, linked bool) *RequestURL {
+// CompileURL compiles the URL of a request, or of a page for people. If the block has a connection, linked, it is a
+// path.
+func (c *Compiler) CompileURL(e hclsyntax.Expression, in LexicalEnv, linked, page bool) *RequestURL {
 	t := c.compileTree(e, in)
 	if linked {
 		p, diags := urltext.CompilePath(t)
@@ -63,18 +63,11 @@ func (c *Compiler) CompileURL(e hclsyntax.Expression, in LexicalEnv, linked bool
 		c.Diags = append(c.Diags, diag.FromHCL(diags)...)
 		return &RequestURL{bind: p.Bind, template: urlTemplate(t.Nodes)}
 	}
-	u, diags := urltext.CompileURL(t)
-	return c.newRequestURL(t, u, diags)
-}
-
-// CompilePage compiles the URL of a page for people.
-func (c *Compiler) CompilePage(e hclsyntax.Expression, in LexicalEnv) *RequestURL {
-	t := c.compileTree(e, in)
-	u, diags := urltext.CompilePage(t)
-	return c.newRequestURL(t, u, diags)
-}
-
-func (c *Compiler) newRequestURL(t *template.Tree, u *urltext.URL, diags hclv2.Diagnostics) *RequestURL {
+	compile := urltext.CompileURL
+	if page {
+		compile = urltext.CompilePage
+	}
+	u, diags := compile(t)
 	noteBindings(c, u)
 	c.Diags = append(c.Diags, diag.FromHCL(diags)...)
 	return &RequestURL{u.Bind, u, urlTemplate(t.Nodes)}
