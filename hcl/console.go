@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hatchel/hcl/decode"
+	"hatchel/internal/hostname"
 )
 
 // Console is the console block: pages for people who operate the server.
@@ -79,7 +80,7 @@ func (l *loader) decodeConsole() {
 			d.Errorf(allow.NameRange, "Does not apply here", "Without authentication nobody can be told apart, so the "+
 				"console is for this machine only. Declare auth { api_key \"name\" { … } }, or remove allow.")
 		}
-		if ok && c.Listen != "" && !isLoopback(host) {
+		if ok && c.Listen != "" && !hostname.IsLocal(host) {
 			d.Diags.Errorf(c.Range, "Console without protection", "Other machines can connect to %s, and without "+
 				"authentication the console is for this machine only. Declare auth { api_key \"name\" { … } }, or "+
 				"listen on 127.0.0.1.", c.Listen)
@@ -102,11 +103,14 @@ func (c *Console) checkListen(d *decode.Decoder, r Range) {
 }
 
 func (c *Console) checkTraceURL(d *decode.Decoder, r Range) {
-	u, err := url.Parse(strings.ReplaceAll(c.TraceURL, traceIDPlaceholder, "0"))
-	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.User != nil ||
-		!strings.Contains(c.TraceURL, traceIDPlaceholder) {
-		d.Diags.Errorf(r, "Invalid trace_url", "trace_url is the address of a trace with http or https and the "+
-			"placeholder {trace_id}, as in \"https://tempo.example/trace/{trace_id}\", not %q.", c.TraceURL)
+	address := strings.ReplaceAll(c.TraceURL, traceIDPlaceholder, "0")
+	_, problem := hostname.ParseURL(address, hostname.Query|hostname.Fragment)
+	if problem == "" && address == c.TraceURL {
+		problem = "it has no {trace_id}"
+	}
+	if problem != "" {
+		d.Diags.Errorf(r, "Invalid trace_url", "trace_url is the address of a trace with the placeholder {trace_id}, "+
+			"as in \"https://tempo.example/trace/{trace_id}\", not %q: %s.", c.TraceURL, problem)
 	}
 }
 

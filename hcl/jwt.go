@@ -1,14 +1,13 @@
 package hcl
 
 import (
-	"net/netip"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
 
 	"hatchel/hcl/decode"
 	"hatchel/hcl/diag"
+	"hatchel/internal/hostname"
 )
 
 // JWT is one jwt block: an issuer of access tokens.
@@ -99,19 +98,9 @@ func checkAlgorithm(d *decode.Decoder, r Range, name string) string {
 
 // urlProblem explains why a URL is not trustworthy, or returns "". Loopback URLs may use http.
 func urlProblem(text string) string {
-	u, err := url.Parse(text)
-	switch {
-	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
-		return "it must have https and a host"
-	case u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
-		return "it must not have a user name, query or fragment"
-	case u.Scheme == "http" && !isLoopback(u.Hostname()):
-		return "with http the keys could be replaced in transit, so it must be https"
+	u, problem := hostname.ParseURL(text, 0)
+	if problem == "" && hostname.IsReadable(u) {
+		problem = "with http the keys could be replaced in transit, so it must be https"
 	}
-	return ""
-}
-
-func isLoopback(host string) bool {
-	ip, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && ip.IsLoopback()
+	return problem
 }

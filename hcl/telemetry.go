@@ -3,7 +3,6 @@ package hcl
 import (
 	"maps"
 	"net/netip"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +12,7 @@ import (
 
 	"hatchel/hcl/decode"
 	"hatchel/hcl/eval"
+	"hatchel/internal/hostname"
 	"hatchel/internal/lazyregexp"
 )
 
@@ -112,7 +112,7 @@ func (t *Telemetry) checkMetrics(d *decode.Decoder, b *hclsyntax.Block) {
 		m.Range = headerRange(b)
 	}
 	host, ok := splitAddress(m.Listen)
-	if ok && !isLoopback(host) && b.Body.Attributes["allow"] == nil {
+	if ok && !hostname.IsLocal(host) && b.Body.Attributes["allow"] == nil {
 		d.Diags.Errorf(m.Range, "Metrics without protection", "Other machines can connect to %s, and nothing says who "+
 			"may read the metrics. Add allow = \"'metrics' in caller.groups\", write allow = \"true\" for a network "+
 			"where everybody may, or listen on 127.0.0.1.", m.Listen)
@@ -209,16 +209,15 @@ func (t *Telemetry) setOTLPRange(_ *decode.Decoder, b *hclsyntax.Block) {
 
 // checkEndpoint reports a collector that cannot be reached, and one to which credentials travel unprotected.
 func (o *OTLP) checkEndpoint(d *decode.Decoder, r Range) {
-	u, err := url.Parse(o.Endpoint)
+	u, problem := hostname.ParseURL(o.Endpoint, hostname.User)
 	switch {
-	case err != nil || u.Hostname() == "" || u.Scheme != "https" && u.Scheme != "http" || u.RawQuery != "" ||
-		u.Fragment != "":
+	case problem != "":
 		d.Diags.Errorf(r, "Invalid endpoint", "endpoint is the base URL of a collector, as in "+
-			"\"http://127.0.0.1:4318\", with http or https, a host, and neither a query nor a fragment.")
+			"\"http://127.0.0.1:4318\": %s.", problem)
 	case u.User != nil:
 		d.Diags.Errorf(r, "Invalid endpoint", "The URL of a collector must not have a user name or password. Write "+
 			"headers = { authorization = secret.collector }.")
-	case u.Scheme == "http" && !isLoopback(u.Hostname()):
+	case hostname.IsReadable(u):
 		d.Diags.Warnf(r, "Collector without TLS", "With http, traces and the headers of the requests can be read in "+
 			"transit. Use https.")
 	}

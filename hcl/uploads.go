@@ -1,13 +1,13 @@
 package hcl
 
 import (
-	"net/url"
 	"slices"
 	"strings"
 	"time"
 
 	"hatchel/hcl/decode"
 	"hatchel/hcl/schema"
+	"hatchel/internal/hostname"
 )
 
 // Files is the files block: the limits of uploads.
@@ -78,11 +78,9 @@ func (f *Files) checkTTL(d *decode.Decoder, r Range) {
 }
 
 func (f *Files) checkBaseURL(d *decode.Decoder, r Range) {
-	u, err := url.Parse(f.BaseURL)
-	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.RawQuery != "" ||
-		u.Fragment != "" || u.ForceQuery {
-		d.Diags.Errorf(r, "Invalid base URL",
-			"base_url is the public URL of this server, as in \"https://tools.example.com\", not %q.", f.BaseURL)
+	if _, problem := hostname.ParseURL(f.BaseURL, 0); problem != "" {
+		d.Diags.Errorf(r, "Invalid base URL", "base_url is the public URL of this server, as in "+
+			"\"https://tools.example.com\", not %q: %s.", f.BaseURL, problem)
 		f.BaseURL = ""
 		return
 	}

@@ -14,6 +14,7 @@ import (
 	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
 	"hatchel/hcl/eval/hclexpr"
+	"hatchel/internal/hostname"
 )
 
 // Webhook is one webhook block: a receiver of events, in requests signed according to Standard
@@ -163,16 +164,16 @@ func (w *Webhook) checkAddress(d *decode.Decoder, b *hclsyntax.Block) {
 	if w.Disabled {
 		return
 	}
-	u, err := url.Parse(w.URL.Reveal())
+	u, problem := hostname.ParseURL(w.URL.Reveal(), hostname.User|hostname.Query|hostname.Fragment)
 	at := d.FieldRange(&w.URL, b)
 	switch {
-	case err != nil || u.Hostname() == "" || u.Scheme != "https" && u.Scheme != "http":
+	case problem != "":
 		d.Diags.Errorf(at, "Invalid webhook URL", "url is a complete URL such as "+
-			"\"https://ops.example/hooks\", with https and a host, or null for a disabled webhook.")
+			"\"https://ops.example/hooks\", or null for a disabled webhook: %s.", problem)
 	case u.User != nil || u.Fragment != "":
 		d.Diags.Errorf(at, "Invalid webhook URL", "The URL of a webhook must not have a user "+
 			"name, password or fragment: receivers verify the sender by the signature.")
-	case u.Scheme == "http" && !isLoopback(u.Hostname()):
+	case hostname.IsReadable(u):
 		d.Diags.Warnf(at, "Webhook without TLS",
 			"With http, events can be read in transit, including the arguments of calls that need approval. Use https.")
 	}

@@ -4,13 +4,13 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"net/url"
 	"os"
 	"strings"
 	"time"
 
 	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/internal/hostname"
 )
 
 // connection is a connection "http" block.
@@ -61,11 +61,9 @@ func (c *connection) spec() hcl.Spec {
 // Check implements hcl.Checker.
 func (c *connection) Check() error {
 	var checks adapters.Checks
-	u, err := url.Parse(c.BaseURL)
-	isURL := err == nil && u.Host != "" && isHTTP(u)
-	checks.Refuse(!isURL, &c.BaseURL,
-		`base_url must be a URL with http or https and a host, such as "https://shop.example/api/v1".`)
-	if isURL {
+	u, problem := hostname.ParseURL(c.BaseURL, hostname.User|hostname.Query|hostname.Fragment)
+	checks.Refuse(u == nil, &c.BaseURL, `base_url must be a URL such as "https://shop.example/api/v1": %s.`, problem)
+	if u != nil {
 		checks.Refuse(u.User != nil, &c.BaseURL, "base_url must not contain a user name or password. "+
 			"Write auth { basic = { username = …, password = secret.… } } instead.")
 		checks.Refuse(u.RawQuery != "" || u.ForceQuery || u.Fragment != "", &c.BaseURL,
@@ -98,8 +96,6 @@ func (c *connection) Effects(*hcl.Connection) []hcl.Effect {
 	}
 	return effects
 }
-
-func isHTTP(u *url.URL) bool { return u.Scheme == "http" || u.Scheme == "https" }
 
 // OnBehalf implements hcl.OnBehalf.
 func (c *connection) OnBehalf() any {

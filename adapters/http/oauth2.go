@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"net"
 	nethttp "net/http"
 	"net/url"
 	"slices"
@@ -15,6 +14,7 @@ import (
 	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/hcl/value"
+	"hatchel/internal/hostname"
 )
 
 // oauth2 is an oauth2 block: client credentials (RFC 6749, section 4.4), or the exchange of the caller's
@@ -62,9 +62,9 @@ func (o *oauth2) spec() hcl.Spec {
 }
 
 func (o *oauth2) check(checks *adapters.Checks) {
-	u, err := url.Parse(o.TokenURL)
-	checks.Refuse(err != nil || u.Host == "" || u.User != nil || !isHTTP(u), &o.TokenURL,
-		`token_url must be a URL such as "https://login.example/oauth2/token".`)
+	u, problem := hostname.ParseURL(o.TokenURL, hostname.Query|hostname.Fragment)
+	checks.Refuse(u == nil, &o.TokenURL, `token_url must be a URL such as "https://login.example/oauth2/token": %s.`,
+		problem)
 	o.checkExchange(checks, u)
 }
 
@@ -194,7 +194,7 @@ func (o *oauth2) checkExchange(checks *adapters.Checks, tokenURL *url.URL) {
 		}
 		return
 	}
-	checks.Refuse(tokenURL != nil && tokenURL.Scheme == "http" && !isLoopback(tokenURL.Hostname()), &o.TokenURL,
+	checks.Refuse(tokenURL != nil && hostname.IsReadable(tokenURL), &o.TokenURL,
 		"Tokens of callers are sent to this address, which must use https.")
 	r, err := url.Parse(o.Resource)
 	isAbsolute := err == nil && r.IsAbs() && r.Fragment == "" && !strings.HasSuffix(o.Resource, "#")
@@ -214,11 +214,6 @@ func (o *oauth2) checkExchange(checks *adapters.Checks, tokenURL *url.URL) {
 // exchangeFields are the fields of a token request that params cannot set.
 var exchangeFields = []string{
 	"grant_type", "subject_token", "subject_token_type", "requested_token_type", "client_id", "client_secret", "scope",
-}
-
-func isLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // newForm returns the form of a token request with its grant.

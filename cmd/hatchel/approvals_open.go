@@ -3,13 +3,13 @@ package main
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"os"
 	"strings"
 	"time"
 
 	"hatchel/cmd/hatchel/console"
 	"hatchel/hcl"
+	"hatchel/internal/hostname"
 	"hatchel/internal/lazyregexp"
 	"hatchel/runtime/edge/server"
 )
@@ -144,9 +144,8 @@ var plainAddress = lazyregexp.New(`^[A-Za-z0-9.-]+:[0-9]{1,5}$`)
 // checkAddress checks the URL of a server, and where it was given, and returns the key of the environment for it; with
 // needsKey there must be one.
 func checkAddress(given, address string, needsKey bool) (key string, err error) {
-	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.RawQuery != "" ||
-		u.Fragment != "" {
+	u, problem := hostname.ParseURL(address, 0)
+	if problem != "" {
 		if plainAddress.MatchString(address) {
 			scheme := "https"
 			if server.IsLoopback(address) || strings.HasPrefix(address, "localhost:") {
@@ -155,14 +154,13 @@ func checkAddress(given, address string, needsKey bool) (key string, err error) 
 			return "", misusef("%s requires the URL of a server: write %s://%s", given, scheme, address)
 		}
 		// The address is not quoted: it may have a password.
-		const text = "%s requires the URL of a server, as in https://example.com, without user, query and fragment"
-		return "", misusef(text, given)
+		return "", misusef("%s requires the URL of a server, as in https://example.com: %s", given, problem)
 	}
 	key = os.Getenv(keyVariable)
 	switch {
 	case key == "" && needsKey:
 		return "", misusef("%s requires your API key or token in the environment variable %s", given, keyVariable)
-	case key != "" && u.Scheme == "http" && !server.IsLoopback(u.Host) && u.Hostname() != "localhost":
+	case key != "" && hostname.IsReadable(u):
 		return "", misusef("%s: http would send the key to %s unencrypted. Use https", given, u.Host)
 	case strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }):
 		return "", misusef("%s: the value of %s is not a valid key", given, keyVariable)

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"hatchel/hcl"
+	"hatchel/internal/hostname"
 	"hatchel/internal/service"
 )
 
@@ -138,9 +139,8 @@ func (i *issuer) discoverKeysURL(ctx context.Context) (string, error) {
 // isTrusted reports whether keys may be loaded from a URL. An issuer with an http URL, which must be
 // on this machine, may have its keys at one, too.
 func (i *issuer) isTrusted(keysURL string) bool {
-	u, err := url.Parse(keysURL)
-	isLocal := strings.HasPrefix(i.url, "http://")
-	return err == nil && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http" && isLocal)
+	u, problem := hostname.ParseURL(keysURL, hostname.User|hostname.Query|hostname.Fragment)
+	return problem == "" && (u.Scheme == "https" || strings.HasPrefix(i.url, "http://"))
 }
 
 // get requests a JSON document.

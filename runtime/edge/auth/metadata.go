@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"hatchel/internal/hostname"
 )
 
 // metadataPath is the path of the metadata of a protected resource (RFC 9728, section 3). The path of
@@ -59,9 +61,7 @@ func (c *Authenticator) Metadata(r *http.Request) (document []byte, ok bool) {
 // nil.
 func (c *Authenticator) audienceURL() *url.URL {
 	for _, config := range c.order {
-		u, err := url.Parse(config.Audience)
-		if err == nil && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http") &&
-			u.RawQuery == "" && u.Fragment == "" {
+		if u, problem := hostname.ParseURL(config.Audience, hostname.User); problem == "" {
 			return u
 		}
 	}

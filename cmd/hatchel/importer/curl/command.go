@@ -10,6 +10,8 @@ import (
 
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
+
+	"hatchel/internal/hostname"
 )
 
 // reference surrounds the name of a shell variable in a word. It cannot occur in an argument of a program.
@@ -265,12 +267,11 @@ func (r *request) setURL(target string) error {
 	if !strings.Contains(target, "://") {
 		target = "https://" + target
 	}
-	u, err := url.Parse(strings.ReplaceAll(target, reference, "__hatchel__"))
+	u, problem := hostname.ParseURL(strings.ReplaceAll(target, reference, "__hatchel__"),
+		hostname.User|hostname.Query|hostname.Fragment)
 	switch {
-	case err != nil || u.Host == "":
-		return errors.New("the URL of the command is not valid")
-	case u.Scheme != "http" && u.Scheme != "https":
-		return fmt.Errorf("the URL has the scheme %s; http and https can be imported", u.Scheme)
+	case problem != "":
+		return fmt.Errorf("the URL of the command cannot be imported: %s", problem)
 	case strings.Contains(u.Host, "__hatchel__"):
 		return errors.New("the host of the URL is a variable of the shell; write the host")
 	}

@@ -149,14 +149,14 @@ func TestWhatIsNoPlainCommandIsRefused(t *testing.T) {
 		"curl --frobnicate https://a.example":      "--frobnicate",
 		"curl https://a.example https://b.example": "several URLs",
 		"wget https://a.example":                   "the command is wget",
-		"curl ftp://a.example":                     "scheme ftp",
+		"curl ftp://a.example":                     "https:// or http://",
 		"curl -X PURGE https://a.example":          "PURGE",
 		"curl https://$HOST/x":                     "host of the URL",
 		"curl 'https://a.example":                  "not valid",
 		"curl -H":                                  "requires a value",
 		"curl https://a.example -H 'no colon'":     "has no value",
 		"X=1 curl https://a.example":               "one plain curl command",
-		"curl https://a.example/%zz":               "not valid",
+		"curl https://a.example/%zz":               "not a valid URL",
 	} {
 		words, err := Split(command)
 		if err == nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"hatchel/cmd/hatchel/importer"
+	"hatchel/internal/hostname"
 	"hatchel/internal/lazyregexp"
 )
 
@@ -106,13 +107,11 @@ func (c *connections) serverURL(server node) string {
 		raw = ""
 	}
 	filled := serverVariable.ReplaceAllString(raw, "x")
-	at, err := url.Parse(filled)
-	if err == nil && (at.Scheme == "https" || at.Scheme == "http") && at.Host != "" && at.User == nil &&
-		at.RawQuery == "" && at.Fragment == "" {
+	if _, problem := hostname.ParseURL(filled, 0); problem == "" {
 		return raw
 	}
 	rest := ""
-	if strings.HasPrefix(raw, "/") && err == nil && at.RawQuery == "" {
+	if at, err := url.Parse(filled); strings.HasPrefix(raw, "/") && err == nil && at.RawQuery == "" {
 		rest = raw
 	}
 	return "http://localhost" + rest

@@ -12,6 +12,7 @@ import (
 	"hatchel/cmd/hatchel/importer"
 	"hatchel/cmd/hatchel/importer/yamlfile"
 	"hatchel/internal/credential"
+	"hatchel/internal/hostname"
 	"hatchel/internal/lazyregexp"
 )
 
@@ -31,10 +32,10 @@ func (g *generator) readHTTP(s *source, i item) error {
 		return errors.New("it cannot be read")
 	}
 	base := reference.FindStringSubmatch(h.BaseURL)
-	switch at, err := url.Parse(h.BaseURL); {
+	switch _, problem := hostname.ParseURL(h.BaseURL, hostname.Query|hostname.Fragment); {
 	case base != nil:
 		s.address = "base_url = " + g.variable(base) + "\n"
-	case err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "" || at.User != nil:
+	case problem != "":
 		return errors.New("its baseUrl is no URL that can be written, or it has a credential")
 	default:
 		s.address = "base_url = " + importer.Quote(strings.TrimRight(h.BaseURL, "/")) + "\n"
