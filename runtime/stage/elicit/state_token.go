@@ -20,7 +20,8 @@ import (
 // A state token is what a client carries for the server between two requests of one call: one byte
 // of version, the nonce, and sealed with AES-GCM its expiry, its name, whether its state is in the
 // store under that name, and else the state. A token opens once, for the request that it was made
-// for.
+// for. It is not sealed by mcp.Sealer, because a process of an earlier version that serves the same
+// store could not open it.
 const (
 	tokenVersion   = 1
 	tokenNameSize  = 16
