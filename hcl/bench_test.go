@@ -103,3 +103,14 @@ func loadRegions(tb testing.TB, files fstest.MapFS, opts Options) {
 		tb.Fatalf("%d tools, %v", len(config.Tools), diags)
 	}
 }
+
+func TestToolsShareCompiledPatterns(t *testing.T) {
+	config, diags := Load(regions(2), all.Set().Kinds(), Options{})
+	if len(diags) > 0 {
+		t.Fatal(diags)
+	}
+	first, second := config.Tools[0].Input.Members[0].Type, config.Tools[1].Input.Members[0].Type
+	if first.Pattern == nil || first.Pattern != second.Pattern {
+		t.Errorf("the pattern of two tools is compiled as %p and %p", first.Pattern, second.Pattern)
+	}
+}

@@ -186,6 +186,7 @@ func newLoader(fsys fs.FS, kinds Kinds, opts Options) *loader {
 		Now:        opts.Now,
 		UploadURL:  &l.config.Files.uploadURL,
 		Misplaced:  map[string]string{},
+		Patterns:   new(schema.Patterns),
 	}
 	for _, k := range kinds.Backends {
 		maps.Copy(l.env.Misplaced, k.Misplaced)

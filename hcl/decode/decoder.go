@@ -25,6 +25,7 @@ type Env struct {
 	Webhooks  []string          // that are declared
 	Partial   bool              // a file could not be read, so missing declarations are not reported
 	Misplaced map[string]string // what is said of blocks of backends in another place, by their names
+	Patterns  *schema.Patterns  // that the blocks share
 }
 
 // Decoder decodes the bodies of one file into configurations.

@@ -261,9 +261,10 @@ func (d *Decoder) TypeEnv() schema.Env {
 			n := d.CompileKnown(e.(hclsyntax.Expression), Field{})
 			return n.Value, n.Known
 		},
-		Size:    func(e hclv2.Expression) int64 { return int64(d.Size(e.(hclsyntax.Expression), Field{})) },
-		Source:  d.Src,
-		Uploads: d.Env.UploadURL,
+		Size:     func(e hclv2.Expression) int64 { return int64(d.Size(e.(hclsyntax.Expression), Field{})) },
+		Source:   d.Src,
+		Uploads:  d.Env.UploadURL,
+		Patterns: d.Env.Patterns,
 	}
 }
 

@@ -61,7 +61,7 @@ func (p *parser) pattern(t *Type, expr hclv2.Expression) {
 	if source == "" {
 		return
 	}
-	pattern, err := NewPattern(source)
+	pattern, err := p.Patterns.Compile(source)
 	if err != nil {
 		p.fail(expr.Range(), "Invalid pattern", "The pattern cannot be used: %s.", err)
 		return

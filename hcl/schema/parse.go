@@ -24,6 +24,8 @@ type Env struct {
 	Source []byte
 	// Uploads is the URL for uploading files.
 	Uploads *string
+	// Patterns compiles the patterns.
+	Patterns *Patterns
 }
 
 // ParseMember reads the type of an input, which may be optional(...), into m. It reports every

@@ -8,6 +8,7 @@ import (
 	"regexp/syntax"
 	"slices"
 	"strings"
+	"sync"
 
 	"hatchel/hcl/value"
 	"hatchel/internal/lazyregexp"
@@ -42,6 +43,28 @@ func NewPattern(source string) (*Pattern, error) {
 	option, _ := canBegin(tree, '-')
 	return &Pattern{Source: source, re: re, size: value.PatternSize(tree), plain: whole && holdsOnly(tree, isPlainRune),
 		word: whole && !option && holdsOnly(tree, isWordRune), name: whole && isFileName(tree)}, nil
+}
+
+// Patterns compiles each pattern once, because many tools of a configuration have the same. The zero value is ready to
+// use, and safe for concurrent use. Nil compiles each anew.
+type Patterns struct {
+	compiled sync.Map // of *Pattern, by source
+}
+
+// Compile returns the compiled pattern, which others share. Its error is that of NewPattern.
+func (p *Patterns) Compile(source string) (*Pattern, error) {
+	if p == nil {
+		return NewPattern(source)
+	}
+	if known, ok := p.compiled.Load(source); ok {
+		return known.(*Pattern), nil
+	}
+	pattern, err := NewPattern(source)
+	if err != nil {
+		return nil, err
+	}
+	shared, _ := p.compiled.LoadOrStore(source, pattern)
+	return shared.(*Pattern), nil
 }
 
 // isAnchored reports whether an expression matches whole texts only.

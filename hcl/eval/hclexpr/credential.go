@@ -597,23 +597,26 @@ func LiteralCredentials(src []byte, block *hclsyntax.Block, owner string) (diags
 // checkLiterals reports the credentials that the literal parts of a template show. A text that explains may have an
 // example of a parameter, as in ?token=abc.
 func (c *Compiler) checkLiterals(t *hclsyntax.TemplateExpr, explains bool) {
-	var text strings.Builder
+	text := literalParts(t)
+	matches := credential.FindAll(text)
+	if len(matches) == 0 {
+		return
+	}
 	type piece struct {
 		from    int
 		literal *template.Text
 	}
 	var pieces []piece
+	from := 0
 	for _, part := range t.Parts {
+		decoded := literalPart(part)
 		if l, ok := part.(*hclsyntax.LiteralValueExpr); ok {
-			decoded, _ := LiteralValue(l.Val).(string)
-			pieces = append(pieces, piece{text.Len(), c.literalText(decoded, l.SrcRange)})
-			text.WriteString(decoded)
-		} else {
-			text.WriteString(credential.Unknown)
+			pieces = append(pieces, piece{from, c.literalText(decoded, l.SrcRange)})
 		}
+		from += len(decoded)
 	}
-	for _, m := range credential.FindAll(text.String()) {
-		found := text.String()[m.Start:m.End]
+	for _, m := range matches {
+		found := text[m.Start:m.End]
 		if !credential.IsKnown(found) || explains && m.Name != "" && !credential.LooksRandom(found) {
 			continue
 		}
@@ -627,6 +630,26 @@ func (c *Compiler) checkLiterals(t *hclsyntax.TemplateExpr, explains bool) {
 		c.refuseCredential(at, "This is "+m.Noun+".", secretName(m), found)
 		c.Diags.Conceal(diag.Credential{Text: found, Whole: at != t.Range()})
 	}
+}
+
+// literalParts returns the text of a template, with credential.Unknown for the parts that are no literals.
+func literalParts(t *hclsyntax.TemplateExpr) string {
+	if len(t.Parts) == 1 {
+		return literalPart(t.Parts[0])
+	}
+	var text strings.Builder
+	for _, part := range t.Parts {
+		text.WriteString(literalPart(part))
+	}
+	return text.String()
+}
+
+func literalPart(e hclsyntax.Expression) string {
+	if l, ok := e.(*hclsyntax.LiteralValueExpr); ok {
+		decoded, _ := LiteralValue(l.Val).(string)
+		return decoded
+	}
+	return credential.Unknown
 }
 
 // FileCredentials returns a diagnostic for each credential of a known service, and each private key, in a file that a
