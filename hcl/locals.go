@@ -218,6 +218,11 @@ func (w *operationDecoder) deferStepLocals(
 
 // publishLocals compiles the locals that read steps, each as soon as what it reads is decoded and proven not
 // null. A read before that is an error that says why. With final set, the mistakes of the rest are reported.
+//
+// A local is tried after each step until it compiles. Its place cannot be found by sorting what it reads: a step that
+// ends the call if step.a is null proves step.a not null for what follows, so that a local may compile only after a
+// step that it does not read. Which proofs an expression needs, and what they make of its value, is what compiling it
+// finds out; a list of preconditions would take the same walk through the expression, and one more when they hold.
 func (w *operationDecoder) publishLocals(final bool) {
 	d := w.dec
 	if len(w.stepLocals) == 0 {
