@@ -71,7 +71,7 @@ type completion struct {
 // Complete returns what may be written at an offset of a file, whose text need not be complete. Config is the last one
 // that was loaded with hcl.Options.Observe, which should not be Partial; tables may be nil.
 func (l *Language) Complete(cfg *hcl.Config, src []byte, offset int, tables *Tables) Completions {
-	c := &completion{Language: l, cursor: readCursor(src, offset, l.TopLevel()), cfg: cfg, tables: tables}
+	c := &completion{Language: l, cursor: readCursor(src, offset, l.topLevel), cfg: cfg, tables: tables}
 	if c.inComment {
 		return Completions{Span: Span{c.from, c.to}}
 	}
@@ -101,7 +101,7 @@ func (l *Language) Complete(cfg *hcl.Config, src []byte, offset int, tables *Tab
 // IsInvited reports whether a character that was typed right before an offset asks for completion there: a quote that
 // opens a text, a brace that opens ${, or another character than these.
 func (l *Language) IsInvited(src []byte, offset int, typed string) bool {
-	c := readCursor(src, offset, l.TopLevel())
+	c := readCursor(src, offset, l.topLevel)
 	switch typed {
 	case `"`, "'":
 		return c.inText()

@@ -187,7 +187,7 @@ func loadFolder(tb testing.TB, dir string) *hcl.Config {
 
 // unknowable reports whether nothing is known of the members at a place, because they come from outside at run time.
 func unknowable(l *Language, cfg *hcl.Config, src []byte, offset int) bool {
-	f := probe(cfg, readCursor(src, offset, l.TopLevel()))
+	f := probe(cfg, readCursor(src, offset, l.topLevel))
 	return f.place != nil && f.place.Roots == nil && f.place.Root == nil &&
 		!slices.Contains([]schema.Kind{schema.Object, schema.File}, f.place.Type.Kind) ||
 		f.place != nil && f.place.Type != nil && f.place.Type.Open

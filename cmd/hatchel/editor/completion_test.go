@@ -155,7 +155,7 @@ func TestCompletionsAreInTheOrderOfTheReference(t *testing.T) {
 		{"constants where true or false is wanted", "tool \"x\" {\n  read_only = |\n}\n", "true false"},
 		{"members in their order", inTool("http \"shop\" {\n    get = \"/x\"\n    response = type.order\n  }\n  result = \"output.body.|\""), "id total lines"},
 		{"columns of the tables that a statement names", inSQL("SELECT | FROM tickets"), "id subject customer_id"},
-		{"top-level blocks", "|", strings.Join(l.TopLevel(), " ")},
+		{"top-level blocks", "|", strings.Join(l.topLevel, " ")},
 	} {
 		before, after, _ := strings.Cut(c.text, "|")
 		var labels []string

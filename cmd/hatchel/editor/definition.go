@@ -22,8 +22,8 @@ func (p *Project) SymbolAt(f *File, offset int) *Found {
 			return &Found{d.Symbol, spanOfRange(d.At)}
 		}
 	}
-	if r := p.notesOf(f.Name).ReadAt(offset); r != nil {
-		return &Found{SymbolOf(r), spanOfRange(r.At)}
+	if r := p.notesOf(f.Name).referenceAt(offset); r != nil {
+		return &Found{symbolOf(r), spanOfRange(r.At)}
 	}
 	return nil
 }
@@ -159,7 +159,7 @@ func (p *Project) uses(s Symbol) (all []Use) {
 			if r.Kind != s.Kind {
 				continue
 			}
-			named := SymbolOf(r)
+			named := symbolOf(r)
 			if named == s {
 				all = append(all, Use{r.At, false, named})
 			} else if slices.Contains(p.meant(named), s) {
@@ -183,7 +183,7 @@ func (p *Project) Occurrences(f *File, offset int) (all []Span) {
 		}
 	}
 	for _, r := range p.notesOf(f.Name).References {
-		if SymbolOf(&r) == found.Symbol {
+		if symbolOf(&r) == found.Symbol {
 			all = append(all, spanOfRange(r.At))
 		}
 	}

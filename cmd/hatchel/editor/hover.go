@@ -31,7 +31,7 @@ func (p *Project) Hover(f *File, offset int) *Hover {
 		return p.hoverLabel(at)
 	case PartName:
 		if at.Field != nil {
-			return &Hover{FieldDocumentation(at.Field), spanOf(at.Attribute.NameRange)}
+			return &Hover{fieldDocumentation(at.Field), spanOf(at.Attribute.NameRange)}
 		}
 		return p.hoverValue(at, spanOf(at.Attribute.Expr.Range()), spanOf(at.Attribute.NameRange))
 	case PartValue:
@@ -45,7 +45,7 @@ func (p *Project) hoverExpr(at *Place) *Hover {
 	known := p.notesOf(at.File.Name)
 	var text []string
 	var span Span
-	v := known.ValueAt(at.Offset)
+	v := known.valueAt(at.Offset)
 	if v != nil && isLiteral(at.Expr()) && length(v.At) >= at.Expr().Range().End.Byte-at.Expr().Range().Start.Byte {
 		v = nil // everybody sees what it is
 	}
@@ -55,13 +55,13 @@ func (p *Project) hoverExpr(at *Place) *Hover {
 	if usage, doc, name := functionAt(at); usage != "" {
 		text, span = []string{"```\n" + usage + "\n```\n" + doc}, name
 	}
-	if r := known.ReadAt(at.Offset); r != nil && text == nil {
-		if about := p.describe(SymbolOf(r)); about != "" {
+	if r := known.referenceAt(at.Offset); r != nil && text == nil {
+		if about := p.describe(symbolOf(r)); about != "" {
 			return &Hover{about, spanOfRange(r.At)}
 		}
 	}
 	if at.Interpolation != nil {
-		if b := known.BindingAt(at.Offset); b != nil {
+		if b := known.bindingAt(at.Offset); b != nil {
 			how := b.How
 			if bound := known.outermostIn(*at.Interpolation); bound != nil {
 				how += ", " + cmp.Or(bound.Type.Format, bound.Type.Kind.String())

@@ -39,11 +39,8 @@ func NewLanguage(kinds hcl.Kinds) *Language {
 // Kind returns the kind of block with a key of hatchel docs, or nil.
 func (l *Language) Kind(key string) *Kind { return l.kindsOf[key] }
 
-// TopLevel returns the names of the blocks at the top level of a file, sorted.
-func (l *Language) TopLevel() []string { return l.topLevel }
-
-// Keyed returns the kind of a top-level block; nil for none.
-func (l *Language) Keyed(name string, labels []string) *Kind {
+// keyed returns the kind of a top-level block; nil for none.
+func (l *Language) keyed(name string, labels []string) *Kind {
 	if name == "connection" {
 		if len(labels) == 0 {
 			return nil
@@ -137,8 +134,8 @@ func (k *Kind) Field(name string, argument bool) *decode.Field {
 // Documentation returns the documentation of the kind as Markdown.
 func (k *Kind) Documentation() string { return "```hcl\n" + k.Name + "\n```\n" + k.Doc }
 
-// FieldDocumentation returns the documentation of an argument as Markdown.
-func FieldDocumentation(f *decode.Field) string {
+// fieldDocumentation returns the documentation of an argument as Markdown.
+func fieldDocumentation(f *decode.Field) string {
 	var notes []string
 	if f.Required {
 		notes = append(notes, "required")

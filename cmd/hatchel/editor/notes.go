@@ -96,8 +96,8 @@ func (p *Project) gatherNotes() {
 	}
 }
 
-// ValueAt returns what is known of the innermost expression around an offset; nil for nothing.
-func (n *notes) ValueAt(offset int) (found *notedValue) {
+// valueAt returns what is known of the innermost expression around an offset; nil for nothing.
+func (n *notes) valueAt(offset int) (found *notedValue) {
 	for i := range n.Values {
 		v := &n.Values[i]
 		if s := spanOfRange(v.At); s.Contains(offset) && (found == nil || s.To-s.From <= length(found.At)) {
@@ -129,8 +129,8 @@ func (n *notes) valueOf(s Span) *notedValue {
 	return nil
 }
 
-// BindingAt returns how the innermost ${...} around an offset is bound; nil if that is not known.
-func (n *notes) BindingAt(offset int) (found *notedBinding) {
+// bindingAt returns how the innermost ${...} around an offset is bound; nil if that is not known.
+func (n *notes) bindingAt(offset int) (found *notedBinding) {
 	for i := range n.Bindings {
 		b := &n.Bindings[i]
 		if s := spanOfRange(b.At); s.Contains(offset) && (found == nil || s.To-s.From < length(found.At)) {
@@ -140,8 +140,8 @@ func (n *notes) BindingAt(offset int) (found *notedBinding) {
 	return found
 }
 
-// ReadAt returns the declaration that is named at an offset; nil for none.
-func (n *notes) ReadAt(offset int) *eval.Reference {
+// referenceAt returns the declaration that is named at an offset; nil for none.
+func (n *notes) referenceAt(offset int) *eval.Reference {
 	for i := range n.References {
 		if spanOfRange(n.References[i].At).Contains(offset) {
 			return &n.References[i]

@@ -57,7 +57,7 @@ func (l *Language) descend(p *Place, body *hclsyntax.Body, kind *Kind) {
 		if !spanOf(b.Range()).Contains(p.Offset) {
 			continue
 		}
-		inner := l.Keyed(b.Type, b.Labels)
+		inner := l.keyed(b.Type, b.Labels)
 		if len(p.Blocks) > 0 {
 			inner = l.Inside(kind, b.Type, b.Labels)
 		}

@@ -20,7 +20,7 @@ var callBefore = lazyregexp.New(`([A-Za-z_][A-Za-z0-9_]*)$`)
 // SignatureAt returns the function whose arguments are at an offset of a text, which need not be complete; nil for
 // none.
 func (l *Language) SignatureAt(src []byte, offset int) *Signature {
-	c := &completion{Language: l, cursor: readCursor(src, offset, l.TopLevel())}
+	c := &completion{Language: l, cursor: readCursor(src, offset, l.topLevel)}
 	if c.inComment || c.region.To == 0 {
 		return nil
 	}

@@ -12,7 +12,7 @@ func (c *completion) addTopLevel() {
 	if strings.TrimSpace(c.line()) != "" {
 		return
 	}
-	for _, name := range c.TopLevel() {
+	for _, name := range c.topLevel {
 		key, form := name, name+" {\n  $0\n}"
 		if name == "connection" {
 			key, form = "", fmt.Sprintf("connection \"${1:%s}\" \"${2:name}\" {\n  $0\n}", c.kinds.Connections[0].Name)

@@ -18,8 +18,8 @@ type Symbol struct {
 	Owner string // the block that it belongs to, such as "tool x", or the kind of a connection; empty for none
 }
 
-// SymbolOf returns the declaration that a place names.
-func SymbolOf(r *eval.Reference) Symbol { return Symbol{r.Kind, r.Name, r.Owner} }
+// symbolOf returns the declaration that a place names.
+func symbolOf(r *eval.Reference) Symbol { return Symbol{r.Kind, r.Name, r.Owner} }
 
 // complete shrinks the place of a read to its name, and names the block that a local declaration belongs to.
 func (p *Project) complete(r eval.Reference) eval.Reference {

@@ -40,7 +40,7 @@ func (l *Language) contents(path []highlight.Header, argument string) highlight.
 	var kind *Kind
 	for i, h := range path {
 		if i == 0 {
-			kind = l.Keyed(h.Type, h.Labels)
+			kind = l.keyed(h.Type, h.Labels)
 		} else {
 			kind = l.Inside(kind, h.Type, h.Labels)
 		}

@@ -22,8 +22,8 @@ import (
 // A credential that the author wrote is refused where its value is known: as the value of a name of a credential, and
 // as what a template or a function makes of literals. LiteralCredentials refuses those that one literal shows.
 
-// LiteralCredential is the summary of the diagnostic of a credential that the author wrote.
-const LiteralCredential = "Literal credential"
+// literalCredential is the summary of the diagnostic of a credential that the author wrote.
+const literalCredential = "Literal credential"
 
 // schemes are those of the header Authorization before a credential.
 var schemes = []string{"Bearer", "Basic", "Token"}
@@ -46,7 +46,7 @@ func (c *Compiler) refuseCredential(at hclv2.Range, where, name, text string) {
 	if secrets, _ := c.Scope.Find("secret"); secrets != nil && secrets.Members[label] != nil {
 		correction = fmt.Sprintf("Write secret.%s, which is declared, in its place, or an empty text for none.", label)
 	}
-	c.Errorf(at, LiteralCredential, "%s Everyone who reads the configuration or its history can use it. %s", where,
+	c.Errorf(at, literalCredential, "%s Everyone who reads the configuration or its history can use it. %s", where,
 		correction)
 	c.Diags.Conceal(diag.Credential{Text: text})
 	c.refused = append(c.refused, at)

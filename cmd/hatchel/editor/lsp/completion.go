@@ -23,7 +23,6 @@ type completionItem struct {
 	Kind          int            `json:"kind"`
 	Detail        string         `json:"detail,omitempty"`
 	Documentation *MarkupContent `json:"documentation,omitempty"`
-	Preselect     bool           `json:"preselect,omitempty"`
 	SortText      string         `json:"sortText"`
 	Format        int            `json:"insertTextFormat,omitempty"`
 	Edit          TextEdit       `json:"textEdit"`
