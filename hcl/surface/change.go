@@ -77,11 +77,6 @@ func (d *Diff) Reaches(threshold Class) bool {
 	return changed && worst >= threshold
 }
 
-// Holds is Reaches without restrictions: a stricter rule and a removed credential take effect at once.
-func (d *Diff) Holds(threshold Class) bool {
-	return slices.ContainsFunc(d.Changes, func(c Change) bool { return c.Class >= threshold && !c.Restriction })
-}
-
 // Count returns the number of changes of a class.
 func (d *Diff) Count(class Class) (n int) {
 	for _, c := range d.Changes {

@@ -3,36 +3,9 @@ package result
 import (
 	"slices"
 
-	"hatchel/hcl"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 )
-
-// Redact returns a copy of a value without the parts that its type marks as sensitive. Members that
-// the type does not declare are redacted, too: they may be sensitive members under a wrong name.
-func Redact(v any, t *schema.Type) any {
-	switch {
-	case t == nil:
-		return v
-	case t.Sensitive:
-		return hcl.Hidden
-	}
-	switch v := v.(type) {
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for name, e := range v {
-			out[name] = Redact(e, MemberType(t, name))
-		}
-		return out
-	case []any:
-		out := make([]any, len(v))
-		for i, e := range v {
-			out[i] = Redact(e, t.Elem)
-		}
-		return out
-	}
-	return v
-}
 
 var sensitiveType = &schema.Type{Sensitive: true}
 
