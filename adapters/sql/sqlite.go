@@ -144,10 +144,13 @@ func (s *sqliteDatabase) openWriter(context.Context) (c *sqliteConn, err error) 
 		c, err = s.openWriterOf(f, false)
 		return err
 	})
-	if err != nil {
-		return nil, err
+	switch {
+	case err == nil:
+		return s.checkOpened(c)
+	case c != nil: // the file was replaced after it was opened
+		err = errors.Join(err, c.close())
 	}
-	return s.checkOpened(c)
+	return nil, err
 }
 
 // checkOpened checks that SQLite has opened the current file.

@@ -375,8 +375,8 @@ func TestSQLiteFileIsReplacedWhileCallsRun(t *testing.T) {
 						must(t, r.write.Close())
 					}
 					must(t, r.read.Close())
-					if reads.Load() < 5 || mode == "rw" && answered.Load() < 5 {
-						t.Errorf("only %d reads and %d writes were answered", reads.Load(), answered.Load())
+					if reads.Load() == 0 || mode == "rw" && answered.Load() == 0 {
+						t.Errorf("%d reads and %d writes were answered", reads.Load(), answered.Load())
 					}
 					if !way.keeps {
 						return
