@@ -238,10 +238,8 @@ func TestReplicasThatAreReplacedHandOverCallsThatWait(t *testing.T) {
 	c := startCluster(t, 3)
 	url := startNginx(t, c.replicas) + "/mcp"
 	var waiting []*heldCall
-	for _, kind := range legacyKinds {
-		for _, client := range kind.connect(t, url, 3) {
-			waiting = append(waiting, startHeldCall(t, client))
-		}
+	for _, client := range connectAll(t, legacyKinds, url, 3) { // all before a call waits, which a skipped test cannot end
+		waiting = append(waiting, startHeldCall(t, client))
 	}
 	c.replaceAll(t)
 	for _, h := range waiting {
