@@ -113,7 +113,7 @@ prompt "p" {
 	if e := new(mcp.Error); !errors.As(err, &e) || e.Code != mcp.CodeInternalError || !strings.Contains(e.Message, "withheld") {
 		t.Errorf("got %v", err)
 	}
-	if r := h.Readiness(t.Context()); r.Audit == nil || r.Audit.OK || r.Audit.Error == "" || !h.Operator().AuditUnavailable(t.Context()) {
+	if r := readinessOf(t, h); r.Audit == nil || r.Audit.OK || r.Audit.Error == "" || !h.Operator().AuditUnavailable(t.Context()) {
 		t.Errorf("%+v", r.Audit)
 	}
 	if n := count(); n != 0 {
@@ -122,7 +122,7 @@ prompt "p" {
 	if err := os.Rename(path+".away", path); err != nil {
 		t.Fatal(err)
 	}
-	if r := h.Readiness(t.Context()); r.Audit == nil || !r.Audit.OK || h.Operator().AuditUnavailable(t.Context()) {
+	if r := readinessOf(t, h); r.Audit == nil || !r.Audit.OK || h.Operator().AuditUnavailable(t.Context()) {
 		t.Errorf("%+v", r.Audit)
 	}
 	if got := callTool(t, h, "t", `{}`); strings.Contains(got, "isError") || count() != 1 {

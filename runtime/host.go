@@ -140,7 +140,7 @@ func (h *Host) LoadRevision(ctx context.Context, from Revision) Report {
 	cfg, diags := hcl.Load(from.Files, h.build.Set.Kinds(), options)
 	if diags.HasErrors() {
 		report := Report{Diagnostics: diags, Sources: cfg.Sources, Commit: from.Commit}
-		return h.loads.record(h.latest.id, last, last, report, began)
+		return h.recordLoad(last, report, began)
 	}
 	before := h.latest
 	h.latest = latestLoad{cfg.ID, cfg.Sources}
@@ -148,14 +148,14 @@ func (h *Host) LoadRevision(ctx context.Context, from Revision) Report {
 		served.OnlyTestsDiffer(last.Config, cfg, before.sources) {
 		report := Report{Diagnostics: diags, Sources: cfg.Sources, OK: true, Commit: from.Commit,
 			OldSecrets: cfg.OldSecrets}
-		return h.loads.record(h.latest.id, last, last, report, began)
+		return h.recordLoad(last, report, began)
 	}
 	decision := h.options.Hold.Decide(from.Files, last.Config, cfg)
 	diags = append(diags, decision.Diagnostics...)
 	if held := decision.Held; held != nil {
 		report := Report{Diagnostics: diags.Sort(), Sources: cfg.Sources, Held: !options.Start, Hold: held,
 			Commit: from.Commit}
-		report = h.loads.record(h.latest.id, last, last, report, began)
+		report = h.recordLoad(last, report, began)
 		if decision.IsNew {
 			recordHeld(last, held, from.Commit)
 		}
@@ -167,7 +167,7 @@ func (h *Host) LoadRevision(ctx context.Context, from Revision) Report {
 	report := Report{Diagnostics: diags, Sources: cfg.Sources, Held: c.held, Commit: from.Commit,
 		OldSecrets: cfg.OldSecrets}
 	if next == nil {
-		return h.loads.record(h.latest.id, last, last, report, began)
+		return h.recordLoad(last, report, began)
 	}
 	h.loaded = true
 	report.Released = h.options.Hold.Release(build.Dir)
@@ -180,7 +180,7 @@ func (h *Host) Refuse(report Report) Report {
 	h.loading.Lock()
 	defer h.loading.Unlock()
 	last := h.Current()
-	return h.loads.record(h.latest.id, last, last, report, time.Now())
+	return h.recordLoad(last, report, time.Now())
 }
 
 // commit makes next the current generation. It cannot fail.
@@ -188,14 +188,15 @@ func (h *Host) commit(last, next *Generation, report Report, began time.Time) Re
 	isFirst := last.Config.ID == ""
 	next.Views.Publish()
 	next.applyAuditLimits()
+	report = completeReport(last, next, report, began)
 	h.build.State.ServeWebhooks(next.Config, h.build.Version, h.build.Log)
-	h.current.Store(next)
+	h.serve(next, report)
 	h.telemetry.serve(next)
 	h.build.Console.serve(next.pages, h.TLSConfig, h.build.Log)
 	h.telemetry.keepHistory(next)
 	h.build.caches.waiters.NotifyReload()
 	h.build.State.RecordDecisions("") // that were stored while no audit log was open
-	report = h.loads.record(h.latest.id, last, next, report, began)
+	announceLoad(last, next, report, began)
 	h.build.caches.events.Changed()
 	if isFirst {
 		h.publishServer("started")

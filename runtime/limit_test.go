@@ -323,7 +323,7 @@ func TestABreakerStandsBetweenToolsAndTheirConnection(t *testing.T) {
 		if !strings.Contains(got, `"main\" has failed 2 times in a row`) && !strings.Contains(got, `has failed 2 times in a row`) || !strings.Contains(got, `"retryAfter":60`) || len(w.takeJournal()) != 0 {
 			t.Errorf("while it is open: %s", got)
 		}
-		if health := h.Readiness(t.Context()).Connections; len(health) != 1 || health[0].Breaker != "open" {
+		if health := readinessOf(t, h).Connections; len(health) != 1 || health[0].Breaker != "open" {
 			t.Errorf("readiness says %+v", health)
 		}
 		broken = false
@@ -331,7 +331,7 @@ func TestABreakerStandsBetweenToolsAndTheirConnection(t *testing.T) {
 		if got := callAs(t, h, "", "y", `{}`); !strings.Contains(got, "done") {
 			t.Errorf("after the cooldown: %s", got)
 		}
-		if health := h.Readiness(t.Context()).Connections; health[0].Breaker != "closed" {
+		if health := readinessOf(t, h).Connections; health[0].Breaker != "closed" {
 			t.Errorf("readiness says %+v", health)
 		}
 	})

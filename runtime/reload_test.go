@@ -58,7 +58,7 @@ func TestFailedLoadChangesNothing(t *testing.T) {
 		if s := h.Status(); s.Last.OK || len(s.Last.Diagnostics) == 0 || s.Last.Revision != before.Config.ID || s.Loaded.IsZero() {
 			t.Errorf("%s: status %+v", name, s)
 		}
-		r := h.Readiness(t.Context())
+		r := readinessOf(t, h)
 		if !r.Ready || !r.Stale || r.Tools != 1 {
 			t.Errorf("%s: readiness %+v", name, r)
 		}
@@ -249,7 +249,7 @@ func TestRowsAreLearnedWhenTheDatabaseAnswers(t *testing.T) {
 		if list := listedTools(h); strings.Contains(list, `"id"`) || !strings.Contains(list, `"outputSchema"`) {
 			t.Errorf("list %s", list)
 		}
-		if r := h.Readiness(t.Context()); !r.Ready || len(r.Connections) != 1 || r.Connections[0].OK {
+		if r := readinessOf(t, h); !r.Ready || len(r.Connections) != 1 || r.Connections[0].OK {
 			t.Errorf("readiness %+v", r)
 		}
 		mu.Lock()
@@ -350,14 +350,14 @@ func TestRefusedStatementIsReportedUntilItIsAccepted(t *testing.T) {
 		h := newHost(t, src, w.use, logTo(log, slog.LevelInfo))
 		load(t, h, src+tool("other", `text = "x"`))
 		time.Sleep(time.Hour)
-		if r := h.Readiness(t.Context()); r.Stale || printDiagnostics(r.Refused) != "tools.hcl:3:1: error: Backend refused\n     = there is no table x\n" {
+		if r := readinessOf(t, h); r.Stale || printDiagnostics(r.Refused) != "tools.hcl:3:1: error: Backend refused\n     = there is no table x\n" {
 			t.Errorf("readiness %+v", r)
 		}
 		mu.Lock()
 		accepted = true
 		mu.Unlock()
 		time.Sleep(30 * time.Second) // the longest pause between two probes
-		if r := h.Readiness(t.Context()); len(r.Refused) != 0 {
+		if r := readinessOf(t, h); len(r.Refused) != 0 {
 			t.Errorf("reported although it is accepted: %s", printDiagnostics(r.Refused))
 		}
 		h.Close()
@@ -397,7 +397,7 @@ func TestNothingWaitsForALoadThatOpensTheState(t *testing.T) {
 		h.Load(t.Context(), fileSystem(tool("t", task1h+"text = \"2\"")))
 	}()
 	<-opening
-	if r := h.Readiness(t.Context()); !r.Ready || r.Stale {
+	if r := readinessOf(t, h); !r.Ready || r.Stale {
 		t.Errorf("readiness %+v", r)
 	}
 	if got := callTool(t, h, "t", `{}`); !strings.Contains(got, `"text":"1"`) {

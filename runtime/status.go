@@ -95,32 +95,39 @@ func (h *Host) Status() Status {
 	return h.loads.status
 }
 
-// Readiness asks the connections and says what is served.
-func (h *Host) Readiness(ctx context.Context) Readiness {
-	g := h.pin()
+// Readiness asks the connections and says what is served, and what the loads came to when it was.
+func (h *Host) Readiness(ctx context.Context) (Readiness, Status) {
+	g, s := h.pinWithStatus()
 	if g == nil {
-		return Readiness{Diagnostics: hcl.Diagnostics{}, Refused: hcl.Diagnostics{}}
+		return Readiness{Diagnostics: hcl.Diagnostics{}, Refused: hcl.Diagnostics{}}, s
 	}
 	defer g.leave()
-	r := describeServed(g, h.Status())
+	r := describeServed(g, s)
 	var asked sync.WaitGroup // all at once: each takes up to store.PingTimeout to find out that nothing answers
 	asked.Go(func() { r.Connections = g.Probes.Health(ctx) })
 	asked.Go(func() { r.State = h.build.State.Health(ctx) })
 	asked.Go(func() { r.Audit = g.AuditHealth(ctx) })
 	asked.Go(func() { r.Webhooks = h.build.State.WebhookHealth(ctx, g.Config) })
 	asked.Wait()
-	return r
+	return r, s
 }
 
 // Served says what is served, as Readiness does, and asks nothing: it has no Connections, State, Audit and Webhooks. It
 // takes the locks that calls and loads take for a moment.
 func (h *Host) Served() Readiness {
-	g := h.pin()
+	g, s := h.pinWithStatus()
 	if g == nil {
 		return Readiness{}
 	}
 	defer g.leave()
-	return describeServed(g, h.Status())
+	return describeServed(g, s)
+}
+
+// pinWithStatus enters the current generation, as pin does, and returns the status of the loads of the same moment.
+func (h *Host) pinWithStatus() (*Generation, Status) {
+	h.loads.mu.Lock() // which a generation that is swapped needs
+	defer h.loads.mu.Unlock()
+	return h.pin(), h.loads.status
 }
 
 func describeServed(g *Generation, s Status) Readiness {
@@ -150,27 +157,47 @@ type loads struct {
 	served []served.Revision // the latest, in order; guarded by mu
 }
 
-// record completes and records what a load came to. Loaded is the configuration that was loaded or is held. A load that
-// has failed serves what was served before: its next generation is the last one.
-func (ls *loads) record(loaded string, last, next *Generation, r Report, began time.Time) Report {
+// recordLoad completes, records and announces what a load came to that serves what was served before.
+func (h *Host) recordLoad(last *Generation, r Report, began time.Time) Report {
+	r = completeReport(last, last, r, began)
+	h.serve(last, r)
+	announceLoad(last, last, r, began)
+	return r
+}
+
+// completeReport says what a load changes. One that has failed serves what was served before: its next generation is the
+// last one.
+func completeReport(last, next *Generation, r Report, began time.Time) Report {
 	r.Revision, r.Change, r.OK = next.Config.ID, last.Revision().Compare(next.Revision()), r.OK || next != last
 	r.Diagnostics, r.Duration = append(hcl.Diagnostics{}, r.Diagnostics...), millisecondsSince(began)
-	replaced := r.OK && r.Previous != "" && r.Previous != r.Revision
-	if replaced {
+	if r.replaces() {
 		r.Differences = hold.Differences(last.Config, next.Config)
-	}
-	ls.set(r, loaded, next)
-	next.measureLoad(r, time.Since(began))
-	publishLoad(last, next, &r)
-	if replaced {
-		recordReload(last, next, &r)
 	}
 	return r
 }
 
+// replaces reports whether another configuration is served since.
+func (r *Report) replaces() bool { return r.OK && r.Previous != "" && r.Previous != r.Revision }
+
+// serve makes next the current generation, in the same moment in which the status has the load.
+func (h *Host) serve(next *Generation, r Report) {
+	h.loads.mu.Lock()
+	defer h.loads.mu.Unlock()
+	h.loads.set(r, h.latest.id, next)
+	h.current.Store(next)
+}
+
+// announceLoad measures, publishes and writes down a load.
+func announceLoad(last, next *Generation, r Report, began time.Time) {
+	next.measureLoad(r, time.Since(began))
+	publishLoad(last, next, &r)
+	if r.replaces() {
+		recordReload(last, next, &r)
+	}
+}
+
+// set records a load. Loaded is the configuration that was loaded or is held. The caller holds mu.
 func (ls *loads) set(r Report, loaded string, now *Generation) {
-	ls.mu.Lock()
-	defer ls.mu.Unlock()
 	ls.status.Last = r
 	ls.keep(&r, loaded)
 	if !r.OK {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -45,7 +46,7 @@ func TestAReportNamesAllThatAConfigurationOffers(t *testing.T) {
 	if got := h.Status().Last.Added; !slices.Equal(got, []string{"t", "prompt p", "prompt q", "resource f", "resource r", "toolset s"}) {
 		t.Errorf("added %q", got)
 	}
-	r := h.Readiness(t.Context())
+	r := readinessOf(t, h)
 	if r.Tools != 1 || r.Prompts != 2 || r.Resources != 2 {
 		t.Errorf("ready with %d tools, %d prompts and %d resources", r.Tools, r.Prompts, r.Resources)
 	}
@@ -126,7 +127,7 @@ func TestHealthOfWhatDoesNotAnswerIsAskedAtOnce(t *testing.T) {
 		callAs(t, h, "ann", "t", `{"idempotency_key":"k"}`)
 		w.ping = func() error { time.Sleep(store.PingTimeout); return context.DeadlineExceeded }
 		began := time.Now()
-		r := h.Readiness(t.Context())
+		r := readinessOf(t, h)
 		if took := time.Since(began); took != store.PingTimeout || r.State.OK || r.Connections[0].OK {
 			t.Errorf("after %v: %+v %+v", took, r.State, r.Connections)
 		}
@@ -216,4 +217,54 @@ func TestAHostKeepsItsLatestLoads(t *testing.T) {
 	if !slices.IsSortedFunc(loads, func(a, b Load) int { return b.At.Compare(a.At) }) {
 		t.Error("the loads are not in their order")
 	}
+}
+
+func readinessOf(t *testing.T, h *Host) Readiness {
+	t.Helper()
+	r, _ := h.Readiness(t.Context())
+	return r
+}
+
+// A configuration with a warning and one without are loaded in turns. What is read of them is never of two loads.
+func TestStatusIsThatOfTheLoadThatIsServed(t *testing.T) {
+	const warns = `
+tool "t" {
+  description = "d"
+  input "q" { type = string }
+  text = "x"
+}
+`
+	quiet := strings.Replace(warns, `"x"`, `"${input.q}"`, 1)
+	h := newHost(t, quiet)
+	diagnosticsOf := map[string]int{}
+	for _, src := range []string{quiet, warns} {
+		load(t, h, src)
+		diagnosticsOf[h.Served().Revision] = len(h.Status().Last.Diagnostics)
+	}
+	if len(diagnosticsOf) != 2 || diagnosticsOf[h.Served().Revision] == 0 {
+		t.Fatalf("the configurations have %v diagnostics", diagnosticsOf)
+	}
+	done := make(chan struct{})
+	var readers sync.WaitGroup
+	for _, read := range []func() Readiness{h.Served, func() Readiness { return readinessOf(t, h) }} {
+		readers.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				if r := read(); len(r.Diagnostics) != diagnosticsOf[r.Revision] {
+					t.Errorf("%s is served, with %d diagnostics in place of %d", r.Revision, len(r.Diagnostics), diagnosticsOf[r.Revision])
+					return
+				}
+			}
+		})
+	}
+	for range 100 {
+		load(t, h, quiet)
+		load(t, h, warns)
+	}
+	close(done)
+	readers.Wait()
 }

@@ -42,7 +42,8 @@ func (c *Console) audit(q *request) (*answer, error) {
 		return nil, err
 	}
 	values := q.URL.Query()
-	data := &auditData{Outcomes: audit.Outcomes, Health: c.Host.Readiness(q.Context()).Audit, Filter: audit.Filter{
+	readiness, _ := c.Host.Readiness(q.Context())
+	data := &auditData{Outcomes: audit.Outcomes, Health: readiness.Audit, Filter: audit.Filter{
 		Tool: values.Get("tool"), Caller: values.Get("caller"), Outcome: values.Get("outcome"),
 		Rule: values.Get("rule"), Since: values.Get("since"), Until: values.Get("until"), Text: values.Get("text"),
 	}}

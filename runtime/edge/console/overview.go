@@ -23,9 +23,9 @@ type overviewData struct {
 
 // newOverview returns what is served, and what the last load came to.
 func (c *Console) newOverview(q *request) *overviewData {
-	status := c.Host.Status()
+	readiness, status := c.Host.Readiness(q.Context())
 	return &overviewData{
-		Readiness: c.Host.Readiness(q.Context()), Last: status.Last, Loaded: status.Loaded, Loads: status.Loads,
+		Readiness: readiness, Last: status.Last, Loaded: status.Loaded, Loads: status.Loads,
 		Errors: printDiagnostics(status.Last.Diagnostics, status.Last.Sources),
 	}
 }

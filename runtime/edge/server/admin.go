@@ -34,7 +34,7 @@ func (s *Server) serveReadiness(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(status)
 		return
 	}
-	details := s.Host.Readiness(r.Context())
+	details, _ := s.Host.Readiness(r.Context())
 	if details.Ready = ready; !operates {
 		writeJSON(w, status, health{ready, stopping, details.Revision, details.Commit, details.Stale,
 			details.Connections})
