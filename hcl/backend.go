@@ -1,6 +1,7 @@
 package hcl
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -166,14 +167,14 @@ func (w *operationDecoder) decodeBackend(b *hclsyntax.Block) *Backend {
 
 // findConnection returns the connection that the label of a backend names.
 func (w *operationDecoder) findConnection(kind BackendKind, b *hclsyntax.Block) *Connection {
-	d, names, article := w.dec, w.loader.connectionNames(kind), diag.WithArticle(kind.Name)
+	d, article := w.dec, diag.WithArticle(kind.Name)
 	switch {
 	case len(b.Labels) > 1:
 		d.Errorf(b.LabelRanges[1], "Unexpected label", "%s block has one label, the name of its connection.",
 			diag.ToSentence(article))
 	case len(b.Labels) == 0 && kind.ConnectionRequired:
 		d.Errorf(b.TypeRange, "Missing connection", "%s block names its connection: `%s \"name\" {`.%s",
-			diag.ToSentence(article), kind.Name, diag.ListAre(names))
+			diag.ToSentence(article), kind.Name, diag.ListAre(w.loader.connectionNames(kind)))
 		return nil
 	case len(b.Labels) == 0:
 		return nil
@@ -188,21 +189,19 @@ func (w *operationDecoder) findConnection(kind BackendKind, b *hclsyntax.Block) 
 	}
 	name := b.Labels[0]
 	var found *Connection
-	for _, c := range w.loader.connections {
-		if c.Name == name && slices.Contains(kind.Connections, c.Kind) {
-			if found != nil {
-				d.Errorf(b.LabelRanges[0], "Ambiguous connection", "Two connections named %q can be used by %s "+
-					"block: %s and %s. Rename one.", name, article, found.Kind,
-					c.Kind)
-			}
-			found = c
+	for _, c := range w.loader.connectionsNamed(kind, name) {
+		if found != nil {
+			d.Errorf(b.LabelRanges[0], "Ambiguous connection", "Two connections named %q can be used by %s "+
+				"block: %s and %s. Rename one.", name, article, found.Kind, c.Kind)
 		}
+		found = c
 	}
 	switch {
 	case found != nil:
 		w.deps.connections = append(w.deps.connections, found)
 		d.NoteReference(eval.Reference{At: labelRange(b), Kind: "connection", Name: name, Owner: found.Kind})
 	case !w.loader.partial: // otherwise it may be declared in an unreadable file
+		names := w.loader.connectionNames(kind)
 		hint := diag.SuggestOr(name, names, diag.ListAre(names))
 		if len(names) == 0 {
 			hint = hint.Says(` Declare one: connection "` + kind.Connections[0] + `" "` + name + `" { … }.`)
@@ -211,6 +210,19 @@ func (w *operationDecoder) findConnection(kind BackendKind, b *hclsyntax.Block) 
 			hint)
 	}
 	return found
+}
+
+// connectionsNamed returns the connections of a name that a backend can use, in the order of all connections.
+func (l *loader) connectionsNamed(kind BackendKind, name string) (named []*Connection) {
+	for _, k := range slices.Sorted(slices.Values(kind.Connections)) {
+		at, _ := slices.BinarySearchFunc(l.connections, name, func(c *Connection, name string) int {
+			return cmp.Or(cmp.Compare(c.Kind, k), cmp.Compare(c.Name, name))
+		})
+		for ; at < len(l.connections) && l.connections[at].Kind == k && l.connections[at].Name == name; at++ {
+			named = append(named, l.connections[at])
+		}
+	}
+	return named
 }
 
 // connectionNames returns the names of the connections that a backend can use.

@@ -28,6 +28,10 @@ var languages = map[string]string{
 	"quoted": toolWith("text = \"@\""),
 	"value":  toolWith("text = [@]"),
 	"expr":   toolWith("text = \"${@}\""),
+	"form":   toolWith("http {\npost = \"https://a.example/\"\nform = {\n@\n}\n}"),
+	"csv":    toolWith("text = input.q") + "connection \"csv\" \"c\" {\nfile = \"a.csv\"\ncolumns = {\n@\n}\n}\n",
+	"enum":   "tool \"t\" {\ndescription = \"d\"\ninput \"a\" {\ntype = string\nenum = [@]\n}\ntext = input.a\n}\n",
+	"prose":  "tool \"t\" {\ndescription = \"@\"\ntext = \"x\"\n}\n",
 	"steps":  "tool \"t\" {\ndescription = \"d\"\nstep \"s\" {\nwait { for = \"1s\" }\n}\n@\ntext = \"x\"\n}\n",
 }
 
@@ -38,7 +42,7 @@ var lengths = map[string][]string{
 		"%{for x in [1]}a%{endfor}", "{", "a"},
 	"quoted": {"$ ", "%", "$${x}", "\\n", "\\u00e9", "${input.q}", "é"},
 	"script": {"$ ", "echo $x\n", "x=$x\n", "echo $(echo a)\n", "if true; then echo ${input.q}; fi\n", "a | ", "a && ",
-		"f#() { echo $1; }\nf# ${input.q}\n", "x#=${input.q}; echo $x#\n", "eval $x#\n", "#comment\n", "{a,b} ", "\"$@\" "},
+		"f#() { echo $1; }\nf# ${input.q}\n", "x#=${input.q}; echo $x#\n", "eval $x#\n", "#comment\n", "{a,b} ", "\"$@\" ", "export A=b#\n", "cat <<E\na ${input.q}\nE\n", "curl https://a.example/#\n", "echo 'a b'\n"},
 	"value": {"\"a\",", "input.q,", "\"$\",", "{a=1},", "[1],", "\"${input.q}\",", "upper(input.q),"},
 	"expr":  {"input.q + ", "(", "[", "!", "-", "1 + ", "input.q == \"a\" ? 1 : ", "upper(", "{a="},
 	"rule":  {"&& input.q == \"a\" ", "|| input.q == \"a#\"", "+ 1", "and not (input.q == \"#\")", "? true : true"},
@@ -49,11 +53,19 @@ var lengths = map[string][]string{
 	"file": {"tool \"a#\" {\ndescription = \"d\"\ntext = \"x\"\n}\n", "locals {\nb#=1\n}\n", "variable \"v#\" { default = 1 }\n",
 		"secret \"s#\" { env = \"X#\" }\n", "policy \"p#\" {\ntools = [\"t\"]\nallow = \"input.q == 'a#'\"\n}\n",
 		"policy \"p#\" {\ntools = [\"t\"]\ndeny = \"input.q == 'a#'\"\n}\n", "toolset \"s#\" {\ntools = [\"t\"]\n}\n",
+		"connection \"sqlite\" \"c#\" { file = \"x#.db\" }\ntool \"y#\" {\ndescription = \"d\"\nsql \"c#\" { query = \"SELECT # AS a\" }\n}\n",
 		"resource \"r#\" {\nuri = \"x://a#\"\ntext = \"a\"\n}\n", "prompt \"p#\" {\ndescription = \"d\"\ntext = \"a\"\n}\n",
 		"type \"t#\" { is = object({ a = string }) }\n", "connection \"http\" \"c#\" { url = \"https://a.example\" }\n", "# c\n", "/* a */\n"},
 	"locals": {"b# = local.b<\n", "c# = \"a\"\n", "d# = {a=1}\n", "password_# = 1\n"},
 	"sql":    {", $1", ", 'a'", "-- a\n", "/* a */", ", ${input.q}", ", \"a\"", "UNION SELECT 1 ", "(SELECT 1 ", "$a$ "},
 	"list":   {"'a#', ", "input.q, ", "[1], "},
+	"json":   {"{ a# = 1 }, ", "\"https://a.example/#\", ", "\"a ${input.q}\", ", "[input.q], "},
+	"url":    {"a${input.q}/", "%20", "?a=#&"},
+	"words":  {"\"--a=${input.q}\", ", "\"https://a.example/#\", "},
+	"form":   {"a# = input.q\n"},
+	"csv":    {"c# = string\n"},
+	"enum":   {"\"a#\", "},
+	"prose":  {"https://a.example/# ", "a `b` ", "$${x} ", "é"},
 }
 
 // mistakes are kinds of mistakes of each language, to be repeated. # is the number of the repetition.

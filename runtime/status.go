@@ -165,8 +165,8 @@ func (h *Host) recordLoad(last *Generation, r Report, began time.Time) Report {
 	return r
 }
 
-// completeReport says what a load changes. One that has failed serves what was served before: its next generation is the
-// last one.
+// completeReport says what a load changes. One that has failed serves what was served before: its next generation is
+// the last one.
 func completeReport(last, next *Generation, r Report, began time.Time) Report {
 	r.Revision, r.Change, r.OK = next.Config.ID, last.Revision().Compare(next.Revision()), r.OK || next != last
 	r.Diagnostics, r.Duration = append(hcl.Diagnostics{}, r.Diagnostics...), millisecondsSince(began)

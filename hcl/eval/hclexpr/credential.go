@@ -551,7 +551,7 @@ func (c *Compiler) CheckScript(e hclsyntax.Expression, commands [][]string) {
 }
 
 // placesIn returns a function that returns where a text is written in a template, or the whole template. Each literal
-// is aligned with its source once.
+// is aligned with its source once. Texts that come in the order of the template are found in linear time.
 func (c *Compiler) placesIn(e hclsyntax.Expression) func(text string) hclv2.Range {
 	var literals []*template.Text
 	if t, ok := e.(*hclsyntax.TemplateExpr); ok {
@@ -562,10 +562,13 @@ func (c *Compiler) placesIn(e hclsyntax.Expression) func(text string) hclv2.Rang
 			}
 		}
 	}
+	latest := 0 // the literal of the text before
 	return func(text string) hclv2.Range {
-		for _, l := range literals {
-			if i := strings.Index(l.Value, text); i >= 0 {
-				return l.Place(i, i+len(text))
+		for n := range literals {
+			at := (latest + n) % len(literals)
+			if i := strings.Index(literals[at].Value, text); i >= 0 {
+				latest = at
+				return literals[at].Place(i, i+len(text))
 			}
 		}
 		return e.Range()
