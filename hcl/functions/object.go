@@ -20,6 +20,12 @@ func listMembers(c *Context, object any, element func(k string, v any) any) (any
 	if err := c.items(2 * len(m)); err != nil {
 		return nil, err
 	}
+	return ListMembers(c, m, element)
+}
+
+// ListMembers returns what element makes of each member of an object, in the order of their names. The caller has
+// counted the memory of the result.
+func ListMembers(c *Context, m map[string]any, element func(k string, v any) any) (any, error) {
 	names, err := value.KeysSteps(m, c.Step)
 	if err != nil {
 		return nil, err

@@ -103,18 +103,7 @@ func toPairs(c *functions.Context, a []any) (any, error) {
 	if err := c.Spend(96 * len(m)); err != nil {
 		return nil, err
 	}
-	names, err := value.KeysSteps(m, c.Step)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]any, 0, len(m))
-	for _, k := range names {
-		if err := c.Step(1); err != nil {
-			return nil, err
-		}
-		out = append(out, []any{k, m[k]})
-	}
-	return out, nil
+	return functions.ListMembers(c, m, func(k string, v any) any { return []any{k, v} })
 }
 
 func fromPairs(c *functions.Context, a []any) (any, error) {
