@@ -144,7 +144,7 @@ func (o *Outbox) deliver(d *delivery, h Endpoint, s Config) {
 		o.recordAttempt(h.Name, failed, time.Now())
 		o.recordOutcome(ctx, d, h, s, failed)
 		o.addSending(h.Name, -1)
-		o.Wake()
+		o.wake.Send()
 	})
 }
 
@@ -211,6 +211,9 @@ func (o *Outbox) resolvePending(ctx context.Context, h Endpoint, s Config) (next
 	group := unresolvedGroup(h.Name)
 	resolved := o.takeResolved(h.Name)
 	records, err := o.store.List(ctx, state.Query{Kind: Kind, Group: group, Limit: deliveriesPage})
+	if err != nil || len(records) > 0 {
+		o.setUnsettled(h.Name)
+	}
 	if err != nil {
 		o.keepResolved(h.Name, resolved)
 		return retryAt(err)
@@ -257,14 +260,21 @@ func (o *Outbox) keepResolved(hook string, names map[string]bool) {
 	}
 }
 
+// setUnsettled records that deliveries to a webhook may wait for an outcome.
+func (o *Outbox) setUnsettled(hook string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.endpoint(hook).settled = false
+}
+
 // takeResolved returns the names of the deliveries to a webhook that [Outbox.Resolve] has named since the last
-// call.
+// call. The webhook is settled until deliveries that wait for an outcome are found or added.
 func (o *Outbox) takeResolved(hook string) map[string]bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	e := o.endpoint(hook)
 	resolved := e.resolved
-	e.resolved = map[string]bool{}
+	e.resolved, e.settled = map[string]bool{}, true
 	return resolved
 }
 

@@ -14,7 +14,8 @@ const maxConcurrent = 8
 // delivery is attempted at growing intervals, and the others wait without using up their attempts.
 type endpointState struct {
 	sending     int             // requests in flight
-	resolved    map[string]bool // deliveries that Ready has named
+	resolved    map[string]bool // deliveries that [Outbox.Resolve] has named
+	settled     bool            // no delivery to it waits for the outcome of an event
 	failures    int             // in a row
 	pausedUntil time.Time       // until when nothing is sent; may be in the past
 	lastError   string

@@ -81,7 +81,7 @@ func (o *Outbox) Configure(s Config) {
 		e.succeeded()
 	}
 	o.startDispatcher()
-	o.Wake()
+	o.wake.Send()
 }
 
 // Endpoint returns the webhook of a name.
@@ -111,22 +111,30 @@ func (o *Outbox) startDispatcher() {
 }
 
 // Wake makes the dispatcher look for due deliveries: this or another process has added some.
-func (o *Outbox) Wake() { o.wake.Send() }
+func (o *Outbox) Wake() {
+	o.mu.Lock()
+	for _, e := range o.endpoints {
+		e.settled = false
+	}
+	o.mu.Unlock()
+	o.wake.Send()
+}
 
 // maxResolved is how many deliveries to a webhook the dispatcher is told to resolve at once. Those beyond are resolved
 // when it looks for their outcome the next time.
 const maxResolved = 1024
 
-// Resolve makes the dispatcher resolve the deliveries of an event whose subject has its outcome now.
+// Resolve makes the dispatcher resolve the deliveries of an event whose subject has its outcome now. Webhooks without
+// deliveries that wait for an outcome are left alone.
 func (o *Outbox) Resolve(id string) {
 	o.mu.Lock()
+	defer o.mu.Unlock()
 	for hook := range o.service.Hooks {
-		if e := o.endpoint(hook); len(e.resolved) < maxResolved {
+		if e := o.endpoint(hook); !e.settled && len(e.resolved) < maxResolved {
 			e.resolved[deliveryName(hook, id)] = true
+			o.wake.Send()
 		}
 	}
-	o.mu.Unlock()
-	o.Wake()
 }
 
 var errNoHook = errors.New("there is no such webhook")
