@@ -67,7 +67,7 @@ func (p *Program) cacheKey(call *adapters.Call) (digest.Digest, error) {
 	if err != nil || p.tool.Cache.Public {
 		return digest.Of("result", p.Decl.Name, p.Decl.Digest, string(frozen)), err
 	}
-	caller, err := elicit.AppendFrozen(nil, call.Frame.Caller)
+	caller, err := elicit.AppendFrozen(nil, call.Frame.ReadCaller())
 	return digest.Of("result", p.Decl.Name, p.Decl.Digest, string(frozen), call.Owner, string(caller)), err
 }
 
