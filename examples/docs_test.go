@@ -119,6 +119,7 @@ var supportFiles = map[string]string{
 	"logs/app.log":   "INFO started\n",
 	"exports/README": "",
 	"data/README":    "",
+	"bin/acme-crm":   "#!/bin/sh\n", // is in the PATH
 }
 
 // TestSnippetsLoad loads the hcl blocks of each page as one configuration. A block that is marked "hcl separate" is loaded alone.
@@ -151,6 +152,8 @@ func checkSnippets(t *testing.T, files map[string]string) {
 		}
 		f.write(name, text)
 	}
+	f.must(os.Chmod(f.file("bin/acme-crm"), 0o755))
+	f.env = append(f.env, "PATH="+f.file("bin")+":"+os.Getenv("PATH"))
 	for name, text := range files {
 		f.write(name, text)
 		if strings.Contains(text, "tls/server.pem") {
