@@ -33,8 +33,8 @@ var postgresLeftovers = []leftover{
 	{"SET of a function", "SELECT leave('SET app.tenant = ''bob''')", "SELECT coalesce(current_setting('app.tenant', true), '')", false},
 	{"value of a sequence", "SELECT setval('counter', 41, true)", "SELECT last_value('x')", true},
 	{"temporary table", "CREATE TEMP TABLE things AS SELECT 'temporary' AS a", "SELECT count(*)::text FROM pg_class WHERE relnamespace = pg_my_temp_schema()", true},
-	{"advisory lock", "SELECT pg_advisory_lock(4711)", "SELECT count(*)::text FROM pg_locks WHERE locktype = 'advisory' AND objid = 4711", true},
-	{"advisory lock of a function", "SELECT leave('SELECT pg_advisory_lock(4711)')", "SELECT count(*)::text FROM pg_locks WHERE locktype = 'advisory' AND objid = 4711", true},
+	{"advisory lock", "SELECT pg_advisory_lock(4711)", "SELECT count(*)::text FROM pg_locks WHERE locktype = 'advisory' AND objid = 4711 AND pid = pg_backend_pid()", true},
+	{"advisory lock of a function", "SELECT leave('SELECT pg_advisory_lock(4711)')", "SELECT count(*)::text FROM pg_locks WHERE locktype = 'advisory' AND objid = 4711 AND pid = pg_backend_pid()", true},
 	{"cursor", "SELECT leave('DECLARE held CURSOR WITH HOLD FOR SELECT 1')", "SELECT count(*)::text FROM pg_cursors WHERE is_holdable", true},
 	{"channel", "SELECT leave('LISTEN news')", "SELECT count(*)::text FROM pg_listening_channels()", true},
 }
@@ -92,8 +92,24 @@ func TestNoSessionOfPostgreSQLCarriesAnythingOn(t *testing.T) {
 			if err := b.Close(); err != nil {
 				t.Error(err)
 			}
+			direct.awaitNoLock(t)
 		}
 	})
+}
+
+// awaitNoLock waits until no session has an advisory lock. A session whose statement was canceled may end a moment after
+// its call.
+func (o ownServer) awaitNoLock(t *testing.T) {
+	t.Helper()
+	const locks = "SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database WHERE locktype = 'advisory' AND datname = $1"
+	for left, deadline := 1, time.Now().Add(10*time.Second); left > 0; {
+		if err := o.admin.QueryRow(t.Context(), locks, o.name).Scan(&left); err != nil {
+			t.Fatal(err)
+		}
+		if left > 0 && time.Now().After(deadline) {
+			t.Fatalf("%d locks are left", left)
+		}
+	}
 }
 
 var mariaDBLeftovers = []leftover{
