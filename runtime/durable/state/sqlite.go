@@ -283,9 +283,12 @@ func (c *connections) commit(tx *sql.Tx) error {
 	return c.file.Commit(tx.Commit)
 }
 
-// emptyLog copies the WAL to the main file.
+// emptyLog copies the WAL to the main file, later if the file is being opened again.
 func (s *SQLite) emptyLog() {
-	s.using.RLock()
+	if !s.using.TryRLock() {
+		s.checkpoint.Reset(sqlitefile.CheckpointDelay)
+		return
+	}
 	defer s.using.RUnlock()
 	if s.closed {
 		return
