@@ -199,8 +199,8 @@ func (NopClient) Progress(done, total float64, message string) {}
 func (NopClient) Log(level, logger string, data []byte) {}
 
 // Fault is a failure that the model can act on. Message is for the model: what happened and what to
-// change, without hosts, statements or secrets. It does not say what was done: only the runtime knows that of a whole
-// call. Cause is for the log.
+// change, without secrets, statements, and hosts other than those of an answer. It does not say what was
+// done: only the runtime knows that of a whole call. Cause is for the log.
 type Fault struct {
 	Message string
 	Hint    string // what the author of the tool can change, in sentences; empty for nothing. Callers do not read it

@@ -45,7 +45,8 @@ func (c *connection) spec() hcl.Spec {
 			DefaultDoc(`"30s"; for reads without retry, the time limit of the tool`),
 		hcl.Attr(&c.MaxBody, "max_body", "The maximum size of a response after decompression.").DefaultDoc(`"4MiB"`),
 		hcl.Attr(&c.Redirects, "redirects",
-			"The maximum number of redirects followed, on the same host only.").DefaultDoc("5"),
+			"The maximum number of redirects followed, on the same host only. A request that sends something is "+
+				"repeated after 307 and 308; after 301 and 302 it fails with the new address.").DefaultDoc("5"),
 		hcl.Attr(&c.Trace, "trace", "Whether requests carry the `traceparent` header of the call that sends them, "+
 			"which makes them part of its trace.").DefaultDoc("true"),
 		hcl.Attr(&c.CAFile, "ca_file",

@@ -106,10 +106,8 @@ func permanentMessage(err error) string {
 		return upload.Message
 	case errors.As(err, &tooLarge):
 		return fmt.Sprintf("the service's response is larger than %s; request less of it", hcl.Size(tooLarge.limit))
-	case errors.Is(err, errOtherHost):
-		return "the service redirects to another host, which is not followed"
-	case errors.Is(err, errTooManyRedirects):
-		return "the service redirects too many times"
+	case strings.Contains(err.Error(), "failed to parse Location header"):
+		return "the service redirects to an address that is not a URL"
 	}
 	for _, part := range []string{"malformed HTTP", "malformed MIME header", "invalid header", "gzip: "} {
 		if strings.Contains(err.Error(), part) {
@@ -131,17 +129,13 @@ func withoutURL(err error) error {
 	return err
 }
 
-// statusFailure returns the failure for a response whose status is not in ok_status.
-func statusFailure(status int, h nethttp.Header, excerpt string) *failure {
+// statusFailure returns the failure for a response whose status is not in ok_status. detail is what else is known of
+// it, such as an excerpt of its body.
+func statusFailure(resp *nethttp.Response, detail string) *failure {
 	f := &failure{Fault: adapters.Fault{
-		Message: "the service returned " + statusText(status), Status: status, RetryAfter: backoff.RetryAfter(h),
+		Message: "the service returned " + statusText(resp.StatusCode) + detail, Status: resp.StatusCode,
+		RetryAfter: backoff.RetryAfter(resp.Header),
 	}}
-	if status/100 == 3 && h.Get("Location") != "" {
-		f.Message += ", a redirect that is not followed"
-	}
-	if excerpt != "" {
-		f.Message += ": " + excerpt
-	}
 	if f.RetryAfter > 0 {
 		f.Message += fmt.Sprintf(" (retry after %v)", f.RetryAfter.Round(time.Second))
 	}

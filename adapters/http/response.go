@@ -8,6 +8,7 @@ import (
 	"io"
 	"mime"
 	nethttp "net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -27,7 +28,7 @@ func (a *action) read(resp *nethttp.Response, r *compiledRequest) (map[string]an
 	if !a.okStatus.contains(resp.StatusCode) {
 		head, _ := io.ReadAll(io.LimitReader(resp.Body, maxExcerptBytes))
 		r.traceResponse(resp, head)
-		return nil, statusFailure(resp.StatusCode, resp.Header, excerpt(head, contentType, r.secrets))
+		return nil, statusFailure(resp, a.describeStatus(resp, head, r.secrets))
 	}
 	raw, err := readBody(resp, a.maxBody)
 	if err != nil {
@@ -45,6 +46,22 @@ func (a *action) read(resp *nethttp.Response, r *compiledRequest) (map[string]an
 		return nil, failed
 	}
 	return map[string]any{"status": resp.StatusCode, "headers": lowerCaseHeaders(resp.Header), "body": body}, nil
+}
+
+// describeStatus returns what a message says of a response after its status; head is the beginning of its body.
+func (a *action) describeStatus(resp *nethttp.Response, head []byte, secrets []string) string {
+	if redirect := describeRedirect(resp, a.service.redirects, secrets); redirect != "" {
+		return redirect
+	}
+	detail := ""
+	if hasLostCredentials(resp) {
+		detail = fmt.Sprintf(" at %s, to which a redirect has led and credentials are not sent",
+			redirectAddress(new(url.URL), resp.Request.URL, secrets))
+	}
+	if text := excerpt(head, resp.Header.Get("Content-Type"), secrets); text != "" {
+		detail += ": " + text
+	}
+	return detail
 }
 
 // hideFetchedToken hides the fetched token in a response that repeats it. The runtime hides only the

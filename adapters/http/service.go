@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"net"
 	nethttp "net/http"
 	"net/url"
@@ -34,6 +33,7 @@ type service struct {
 	maxBody    hcl.Size
 	trace      bool         // requests carry the traceparent of the call
 	retry      *retryPolicy // of requests that are safe to repeat; nil means one attempt
+	redirects  int          // the maximum number that is followed
 	mocks      adapters.Mocks
 }
 
@@ -62,6 +62,7 @@ func newService(ctx context.Context, tlsConfig *tls.Config, redirects int, env a
 		ctx:       context.WithoutCancel(ctx),
 		maxBody:   defaultMaxBody,
 		trace:     true,
+		redirects: redirects,
 		mocks:     env.Mocks,
 	}
 	client := resty.NewWithClient(&nethttp.Client{Transport: t, CheckRedirect: checkRedirect(redirects)})
@@ -112,51 +113,6 @@ func (s *service) send(
 		resp.RawResponse.Body = nethttp.NoBody
 	}
 	return resp.RawResponse, nil
-}
-
-var (
-	errOtherHost        = errors.New("redirect to another host")
-	errTooManyRedirects = errors.New("too many redirects")
-)
-
-// noRedirectKey is the key of a true value in the context of a request that follows no redirects.
-type noRedirectKey struct{}
-
-// checkRedirect follows redirects on the host of the first request only. An upgrade from http to https is
-// the same host, a downgrade is not.
-func checkRedirect(limit int) func(*nethttp.Request, []*nethttp.Request) error {
-	return func(next *nethttp.Request, via []*nethttp.Request) error {
-		first := via[0].URL
-		switch {
-		case limit == 0, next.Context().Value(noRedirectKey{}) != nil:
-			return nethttp.ErrUseLastResponse
-		case !sameOrigin(first, next.URL) && !isUpgrade(first, next.URL):
-			return fmt.Errorf("%w: %s", errOtherHost, next.URL.Host)
-		case len(via) > limit:
-			return fmt.Errorf("%w: more than %d", errTooManyRedirects, limit)
-		}
-		next.Header.Del("Referer") // it would repeat keys in the query
-		return nil
-	}
-}
-
-func sameOrigin(a, b *url.URL) bool {
-	return a.Scheme == b.Scheme && a.Hostname() == b.Hostname() && portOf(a) == portOf(b)
-}
-
-func isUpgrade(from, to *url.URL) bool {
-	return from.Scheme == "http" && to.Scheme == "https" && from.Hostname() == to.Hostname() &&
-		portOf(from) == "80" && portOf(to) == "443"
-}
-
-func portOf(u *url.URL) string {
-	switch p := u.Port(); {
-	case p != "":
-		return p
-	case u.Scheme == "https":
-		return "443"
-	}
-	return "80"
 }
 
 // Ping implements adapters.Health. It connects to the host or to its proxy, and sends nothing.

@@ -58,7 +58,12 @@ func serveTLS(t *testing.T, cert, key, client string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := httptest.NewUnstartedServer(nethttp.HandlerFunc(func(w nethttp.ResponseWriter, r *nethttp.Request) { _, _ = w.Write([]byte(`{}`)) }))
+	s := httptest.NewUnstartedServer(nethttp.HandlerFunc(func(w nethttp.ResponseWriter, r *nethttp.Request) {
+		for name, values := range r.Header {
+			w.Header()["Seen-"+name] = values
+		}
+		_, _ = w.Write([]byte(`{}`))
+	}))
 	s.TLS = &tls.Config{Certificates: []tls.Certificate{pair}}
 	s.Config.ErrorLog = log.New(io.Discard, "", 0)
 	if client != "" {
