@@ -33,7 +33,12 @@ type checker struct {
 	tooDeep  bool            // parentheses are nested too deeply
 	loops    int             // around the current node
 	kinds    map[Kind]bool
-	choices  template.Choices // that the renderings that are read have made
+
+	nullComparisons []nullComparison
+	nullTests       []nullTest
+	places          map[place]uint16 // numbers of places, for scopes
+
+	choices template.Choices // that the renderings that are read have made
 }
 
 func newChecker(t *template.Tree, d Dialect) *checker {
@@ -43,6 +48,7 @@ func newChecker(t *template.Tree, d Dialect) *checker {
 		rawTexts:    map[*template.Interpolation][]*template.Text{},
 		unseparated: map[*template.For]bool{},
 		kinds:       map[Kind]bool{},
+		places:      map[place]uint16{},
 		choices:     template.Choices{},
 	}
 }
@@ -50,6 +56,7 @@ func newChecker(t *template.Tree, d Dialect) *checker {
 // check reads every rendering of the template.
 func (c *checker) check() {
 	c.choices.Each(c.tree.Choices, func() { c.checkEnd(c.readNodes(c.tree.Nodes, states{initial()})) })
+	c.warnNullComparisons()
 }
 
 // errorAt reports a mistake in a part of a text node.

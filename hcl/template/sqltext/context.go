@@ -132,14 +132,17 @@ func (l *lexer) readValue(h *template.Interpolation) {
 	}
 	sorts := l.clause() == sorting && (at == comma || at == word && w == "ORDER BY")
 	if compared {
-		l.warnNullComparison(h, w)
+		l.noteNullComparison(h, w)
+	}
+	if at == open && nullFunctions[l.word] {
+		l.noteNullTest(h, false)
 	}
 	l.token(interpolation, "")
 	if sorts {
 		l.sortKey = h
 	}
 	if p.mode == asValue && h.Type.Nullable && !compared {
-		l.nullable = h
+		l.nullable, l.tested = h, h
 	}
 }
 

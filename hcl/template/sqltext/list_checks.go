@@ -120,27 +120,3 @@ func knownLength(t template.Type) (int, bool) {
 	}
 	return len(t.Tuple), t.Tuple != nil
 }
-
-// nullSafe is the advice for a comparison with = and with another operator.
-var nullSafe = map[Dialect][2]string{
-	SQLite:     {"Use IS in place of =", "Use IS NOT in place of "},
-	PostgreSQL: {"Use IS NOT DISTINCT FROM in place of =", "Use IS DISTINCT FROM in place of "},
-	MySQL:      {"Use <=> in place of =", "Write NOT (a <=> b) in place of "},
-}
-
-// warnNullComparison warns of a comparison that a null makes false for every row.
-func (c *checker) warnNullComparison(h *template.Interpolation, op string) {
-	if !h.Type.Nullable || h.Func != "" {
-		return
-	}
-	advice := nullSafe[c.dialect][0]
-	switch op {
-	case "IN":
-		advice = "Add OR ... IS NULL where null should be found"
-	case "<>", "!=":
-		advice = nullSafe[c.dialect][1] + op
-	}
-	c.Warnf(h.Range, "Comparison with null",
-		"%[1]s may be null, and a comparison with null is never true, so no row is found then. %[2]s, or leave the "+
-			"condition out with %%{if %[1]s != null}.", h.Source, advice)
-}

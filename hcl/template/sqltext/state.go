@@ -69,9 +69,11 @@ type state struct {
 	interpolation  *template.Interpolation // if it is prev
 	sortKey        *template.Interpolation // in ORDER BY: a constant unless something is computed with it
 	nullable       *template.Interpolation // may be null, which matters if a comparison follows
+	tested         *template.Interpolation // may be null, which IS NULL may test
 	inInsertTarget bool                    // reading the table of INSERT INTO
 	cols           int                     // number of columns in INSERT INTO t (...); 0 for none, -1 if unknown
 	frames         string                  // two bytes, frame and clause, for the statement and each open parenthesis
+	scopes         string                  // scopeSize bytes for the statement and each open parenthesis
 	open           span                    // the innermost open parenthesis, if known
 	verb           string                  // the verb of the statement
 	returning      bool                    // RETURNING was read
@@ -97,7 +99,19 @@ const (
 	sorting = 'o'
 )
 
-func initial() state { return state{frames: string([]byte{group, values})} }
+// scopeSize is the size of a scope in a state: the numbers of the places where its parenthesis opens, and where the
+// operand of OR, the branch of CASE or the argument of IF begins that is read.
+const scopeSize = 4
+
+// place is an offset in a text node.
+type place struct {
+	text *template.Text
+	at   int
+}
+
+func initial() state {
+	return state{frames: string([]byte{group, values}), scopes: string(make([]byte, scopeSize))}
+}
 
 func (s *state) frame() byte  { return s.frames[len(s.frames)-2] }
 func (s *state) clause() byte { return s.frames[len(s.frames)-1] }
@@ -108,14 +122,24 @@ func (s *state) setFrame(k byte) {
 	s.frames = s.frames[:len(s.frames)-2] + string([]byte{k, s.clause()})
 }
 
-func (s *state) push(k byte, at span) {
+// push enters a parenthesis, whose place has a number.
+func (s *state) push(k byte, at span, number uint16) {
 	s.frames += string([]byte{k, values})
+	s.scopes += string([]byte{byte(number >> 8), byte(number), 0, 0})
 	s.open = at
 }
 
+// separate begins another operand, branch or argument in the innermost scope.
+func (s *state) separate(number uint16) {
+	s.scopes = s.scopes[:len(s.scopes)-scopeSize/2] + string([]byte{byte(number >> 8), byte(number)})
+}
+
+// separated reports whether separate was called in the innermost scope.
+func (s *state) separated() bool { return s.scopes[len(s.scopes)-scopeSize/2:] != "\x00\x00" }
+
 func (s *state) pop() byte {
 	k := s.frame()
-	s.frames = s.frames[:len(s.frames)-2]
+	s.frames, s.scopes = s.frames[:len(s.frames)-2], s.scopes[:len(s.scopes)-scopeSize]
 	s.open = span{}
 	return k
 }

@@ -1,6 +1,9 @@
 package sqltext
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // token records a complete token: it judges the tokens before it, then makes it the last token.
 func (l *lexer) token(k kind, w string) {
@@ -27,11 +30,14 @@ func (l *lexer) onToken(k kind, w string) {
 	}
 	if l.nullable != nil {
 		if k == operator && isComparison(w) || k == word && w == "IN" {
-			l.warnNullComparison(l.nullable, w)
+			l.noteNullComparison(l.nullable, w)
 		}
 		if k != word || w != "NOT" {
 			l.nullable = nil
 		}
+	}
+	if l.tested != nil {
+		l.followTested(k, w)
 	}
 	if l.inInsertTarget && !(k == word && !afterTable[w] || k == name || k == dot || k == ident ||
 		k == interpolation || k == open) {
@@ -59,8 +65,11 @@ func (l *lexer) endWord() {
 		l.token(literal, "")
 		return
 	}
-	before, first, list := l.prev, l.word, l.list
+	before, first, list, from := l.prev, l.word, l.list, l.from
 	l.onToken(word, w)
+	if w == "OR" || w == "WHEN" || w == "ELSE" {
+		l.separate(l.number(from))
+	}
 	l.noteVerb(w, before)
 	if joined, ok := pairs[[2]string{first, w}]; ok && before == word {
 		if w = joined; list.text != at.text {
@@ -121,7 +130,7 @@ func (l *lexer) punctuation(c byte) {
 	case '[':
 		l.token(bracket, "")
 		if l.dialect == PostgreSQL {
-			l.push(index, l.here())
+			l.push(index, l.here(), l.number(l.here()))
 		}
 	case ')', ']':
 		l.closeParenthesis(c)
@@ -129,6 +138,9 @@ func (l *lexer) punctuation(c byte) {
 		l.token(comma, "")
 		if l.frame() == columns && l.cols > 0 {
 			l.cols++
+		}
+		if l.nested() && l.separated() {
+			l.separate(l.number(l.here()))
 		}
 	case '.':
 		l.token(dot, "")
@@ -167,7 +179,19 @@ func (l *lexer) openParenthesis() {
 		l.tooDeep = true
 		return
 	}
-	l.push(frame, l.here())
+	l.push(frame, l.here(), l.number(l.here()))
+	if prev == word && (w == "IF" || w == "IIF") {
+		l.separate(l.number(l.here()))
+	}
+}
+
+// number returns the number of a place, which is never 0.
+func (l *lexer) number(at span) uint16 {
+	p := place{at.text, at.from}
+	if l.places[p] == 0 {
+		l.places[p] = uint16(min(len(l.places)+1, math.MaxUint16))
+	}
+	return l.places[p]
 }
 
 func (l *lexer) closeParenthesis(c byte) {
