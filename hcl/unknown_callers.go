@@ -3,13 +3,13 @@ package hcl
 import (
 	"bytes"
 	"slices"
-	"strings"
 
 	hclv2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
 	"hatchel/hcl/diag"
+	"hatchel/hcl/eval"
 )
 
 // commonClaims are claims of many issuers (OpenID Connect Core 5.1, RFC 9068), which a rule may mean by a name like
@@ -50,11 +50,14 @@ func (l *loader) warnUnknownCallers(files []*sourceFile) {
 				diag.SuggestOr(group, groups, diag.ListAre(groups)))
 		}
 		for _, path := range rule.Traversals() {
-			rest, ok := strings.CutPrefix(path, "caller.claims.")
-			name, _, _ := strings.Cut(rest, ".")
+			names := eval.SplitPath(path)
+			if len(names) < 3 || names[0] != "caller" || names[1] != "claims" {
+				continue
+			}
+			name := names[2]
 			known := sortedSet(slices.Concat(claims, commonClaims))
 			switch near := diag.NearestOf(name, known); {
-			case !ok || slices.Contains(claims, name):
+			case slices.Contains(claims, name):
 			case !hasTokens:
 				warn(rule, name, "Unknown claim", "Only tokens have claims, and there is no jwt block: for a caller "+
 					"with an API key this is null. Read caller.groups or caller.subject.")

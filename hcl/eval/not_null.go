@@ -2,7 +2,6 @@ package eval
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -80,35 +79,4 @@ func intersect(a, b []string) (both []string) {
 		}
 	}
 	return both
-}
-
-// MemberPath is the traversal to a member. A dot in its name does not separate names.
-func MemberPath(path, name string) string { return path + "." + strings.ReplaceAll(name, ".", "\x00") }
-
-// ShowPath returns a traversal as an author writes it: x.a, or x["a.b"] for a name with a dot.
-func ShowPath(path string) string {
-	if !strings.Contains(path, "\x00") {
-		return path
-	}
-	var b strings.Builder
-	for i, name := range SplitPath(path) {
-		switch {
-		case strings.Contains(name, "."):
-			b.WriteString("[" + strconv.Quote(name) + "]")
-		case i == 0:
-			b.WriteString(name)
-		default:
-			b.WriteString("." + name)
-		}
-	}
-	return b.String()
-}
-
-// SplitPath returns the names of a traversal.
-func SplitPath(path string) []string {
-	names := strings.Split(path, ".")
-	for i, name := range names {
-		names[i] = strings.ReplaceAll(name, "\x00", ".")
-	}
-	return names
 }

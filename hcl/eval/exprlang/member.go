@@ -58,6 +58,9 @@ func (c *compiler) compileMember(n *ast.MemberNode) typedExpr {
 			t.Read = t.Path
 		}
 		t = c.narrow(t)
+	} else if i, ok := key.Value.(int); ok && base.Path != "" {
+		t.Path = eval.ElementPath(base.Path, i)
+		t = c.narrow(t)
 	}
 	if r := c.roots[base.Read]; r != nil && base.Read == base.Path {
 		if m := r.Members[name]; m != nil && !m.Sensitive {

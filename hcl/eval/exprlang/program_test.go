@@ -167,9 +167,14 @@ func render(t *testing.T, name, src string) string {
 		t.Errorf("%s changed what it read", name)
 	}
 	paths := func(title string, list []string) {
-		if len(list) > 0 {
-			fmt.Fprintf(&b, "%s %s\n", title, strings.Join(list, " "))
+		if len(list) == 0 {
+			return
 		}
+		b.WriteString(title)
+		for _, path := range list {
+			b.WriteString(" " + eval.ShowPath(path))
+		}
+		b.WriteByte('\n')
 	}
 	paths("reads", p.Reads)
 	paths("not null when true:", p.NonNullWhenTrue)

@@ -16,17 +16,20 @@ func (c *Compiler) compileIndex(e *hclsyntax.IndexExpr, in LexicalEnv) eval.Type
 	if name, ok := key.Value.(string); ok && key.Known {
 		return c.compileAttribute(n, name, e.BracketRange, in)
 	}
-	return c.compileElement(n, key, e.BracketRange)
+	return c.compileElement(n, key, e.BracketRange, in)
 }
 
 // compileElement compiles n[key] for a key that is not a constant text.
-func (c *Compiler) compileElement(n, key eval.TypedExpr, r hclv2.Range) eval.TypedExpr {
+func (c *Compiler) compileElement(n, key eval.TypedExpr, r hclv2.Range, in LexicalEnv) eval.TypedExpr {
 	c.checkNotNull(n, r)
 	what := eval.Subject(n)
 	out := eval.Binary(eval.AnyType, n, key, (&eval.Access{What: what}).Element)
 	out.Facts = n.ElementFacts(n.Type.Kind == schema.List && key.Value == 0).By(key)
 	out.Read = n.Read
 	out.Phrase = what + "[" + indexPhrase(key) + "]"
+	if i, ok := key.Value.(int); ok && key.Known && n.Path != "" {
+		out.Path = eval.ElementPath(n.Path, i)
+	}
 	switch n.Type.Kind {
 	case schema.List, schema.Set, schema.Map:
 		out.Type = eval.ElemType(n.Type)
@@ -38,6 +41,9 @@ func (c *Compiler) compileElement(n, key eval.TypedExpr, r hclv2.Range) eval.Typ
 		c.Errorf(r, "Not a list", "%s is %s. Only lists, maps and objects have elements.",
 			eval.SubjectCapitalized(n), eval.TypePhrase(n.Type))
 		return eval.Broken()
+	}
+	if in.NonNull.Has(out.Path) {
+		out.NullReason = ""
 	}
 	return c.foldConstant(out, r)
 }

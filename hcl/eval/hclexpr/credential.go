@@ -125,7 +125,7 @@ func (c *Compiler) refuseNamed(at hclsyntax.Expression, name, text string) {
 	where := fmt.Sprintf("The value of %s is a credential that is written here.", name)
 	if n := c.parts[at]; n.Path != "" {
 		where = fmt.Sprintf("The value of %s is that of %s, a credential that is written in the configuration.", name,
-			n.Path)
+			eval.ShowPath(n.Path))
 	}
 	if file := c.fileOf(at); file != "" {
 		where = fmt.Sprintf("The value of %s is that of the file %s, a credential in the configuration directory.",

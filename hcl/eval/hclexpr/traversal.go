@@ -147,7 +147,7 @@ func (c *Compiler) compileMember(m *eval.Member, path string, r hclv2.Range, in 
 	if m.Sensitive && c.Scope.Secrets == eval.RejectSecrets {
 		c.Errorf(r, "Secret would be visible",
 			"%s is secret, but the caller, a log or another process can read this value. Secrets are allowed in "+
-				"auth blocks, headers, query, env and connection settings.", path)
+				"auth blocks, headers, query, env and connection settings.", eval.ShowPath(path))
 	}
 	n := m.Typed()
 	n.Path, n.Read, n.Call = path, path, !m.Known
@@ -217,7 +217,7 @@ func (c *Compiler) compileSteps(n eval.TypedExpr, steps hclv2.Traversal, in Lexi
 			n = c.compileAttribute(n, name, at, in)
 			c.noteValue(at, n)
 		} else if index, ok := s.(hclv2.TraverseIndex); ok {
-			n = c.compileElement(n, eval.Constant(LiteralValue(index.Key)), index.SrcRange)
+			n = c.compileElement(n, eval.Constant(LiteralValue(index.Key)), index.SrcRange, in)
 		}
 	}
 	return n
@@ -233,7 +233,7 @@ func (c *Compiler) compileAttribute(n eval.TypedExpr, name string, r hclv2.Range
 	if n.Path != "" {
 		out.Path = eval.MemberPath(n.Path, name)
 	} else if n.Phrase != "" {
-		out.Phrase = eval.ShowPath(eval.MemberPath(n.Phrase, name))
+		out.Phrase = n.Phrase + eval.ShowMember(name)
 	}
 	inner, optional := n.Eval, false
 	switch n.Type.Kind {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"hatchel/hcl"
+	"hatchel/hcl/eval"
 	"hatchel/hcl/surface"
 	"hatchel/runtime/edge/mcp"
 )
@@ -196,13 +197,12 @@ func unknownParts(cfg *hcl.Config, callers []Caller) []string {
 	for _, rule := range conditions(cfg) {
 		for _, path := range rule.Traversals() {
 			lacks := func(c Caller) bool { return c.lacks(path) }
-			if slices.ContainsFunc(callers, lacks) && !slices.Contains(unknown, path) {
-				unknown = append(unknown, path)
+			if slices.ContainsFunc(callers, lacks) {
+				unknown = append(unknown, eval.ShowPath(path))
 			}
 		}
 	}
-	slices.Sort(unknown)
-	return unknown
+	return sortedSet(unknown)
 }
 
 // lacks reports whether a traversal reads claims or headers, and the caller may have others than none. A key has no
