@@ -98,9 +98,16 @@ func Unauthorized() *Error {
 }
 
 func (s *Server) unsupportedVersion(requested string) *Error {
-	data := AppendStrings([]byte(`{"supported":`), s.Revisions())
-	data = append(jsonscan.AppendString(append(data, `,"requested":`...), requested), '}')
-	return &Error{Code: CodeUnsupportedVersion, Message: "Unsupported protocol version", Data: data}
+	supported := s.Revisions()
+	names := make([]string, len(supported))
+	for i, r := range supported {
+		names[i] = string(r)
+	}
+	e := Errorf(CodeUnsupportedVersion, "Unsupported protocol version. This server supports %s",
+		strings.Join(names, ", "))
+	e.Data = AppendStrings([]byte(`{"supported":`), supported)
+	e.Data = append(jsonscan.AppendString(append(e.Data, `,"requested":`...), requested), '}')
+	return e
 }
 
 // parseError returns the error for a text that is not acceptable JSON.

@@ -2,10 +2,17 @@ package mcp
 
 import (
 	"cmp"
+	"compress/flate"
+	"compress/gzip"
+	"errors"
+	"fmt"
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
+
+	"hatchel/hcl/jsonscan"
 )
 
 // reject refuses a request before its body is read. The client has bodyTimeout to finish sending
@@ -30,6 +37,13 @@ func (s *Server) servePost(w http.ResponseWriter, r *http.Request, toolset strin
 		s.reject(w, http.StatusNotAcceptable, "The Accept header must allow application/json and text/event-stream")
 		return
 	}
+	encoding := strings.ToLower(strings.Join(r.Header["Content-Encoding"], ", "))
+	if !slices.Contains(bodyEncodings, encoding) {
+		w.Header()["Accept-Encoding"] = []string{"gzip"}
+		s.reject(w, http.StatusUnsupportedMediaType, fmt.Sprintf("The Content-Encoding %s is not supported. "+
+			"Compress the body with gzip, or send it without a Content-Encoding", jsonscan.Excerpt(encoding)))
+		return
+	}
 	body := BorrowBuffer()
 	defer body.Release()
 	body.memory = Reservation{server: s, from: r}
@@ -40,7 +54,8 @@ func (s *Server) servePost(w http.ResponseWriter, r *http.Request, toolset strin
 	resp.requestSize, resp.Memory = len(body.B), &body.memory
 	p, err := Parse(body.B, s.options.MaxDepth)
 	if err != nil {
-		resp.Fail(parseError(err), nil)
+		invalid := parseError(err)
+		resp.Finish(invalid.appendReplies(nil, requestIDsIn(body.B)), invalid.Status())
 		return
 	}
 	defer p.Release()
@@ -72,6 +87,9 @@ func (s *Server) servePost(w http.ResponseWriter, r *http.Request, toolset strin
 
 var errEmptyBatch = &Error{Code: CodeInvalidRequest, Message: "The batch is empty"}
 
+// bodyEncodings are the values of Content-Encoding that are accepted.
+var bodyEncodings = []string{"", "identity", "gzip", "x-gzip"}
+
 // readBody reads the body. If that fails, it returns a status other than 0, and the connection is
 // closed after the reply; the read deadline remains, because net/http reads the rest of the body.
 func (s *Server) readBody(w http.ResponseWriter, r *http.Request, body *Buffer) (status int, problem string) {
@@ -79,7 +97,12 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, body *Buffer) 
 	rc.SetReadDeadline(time.Now().Add(bodyTimeout))
 	limit := s.options.MaxBody
 	var err error
-	if r.ContentLength <= limit {
+	compressed := strings.HasSuffix(strings.ToLower(r.Header.Get("Content-Encoding")), "gzip")
+	switch {
+	case r.ContentLength > limit:
+	case compressed:
+		err = body.readGzip(http.MaxBytesReader(w, r.Body, limit), limit)
+	default:
 		err = body.readFrom(r.Body, r.ContentLength, limit)
 	}
 	switch {
@@ -87,8 +110,15 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, body *Buffer) 
 		s.refuseMemory(r)
 		w.Header()["Retry-After"] = retryAfter
 		status, problem = http.StatusServiceUnavailable, ErrNoMemory.Message
-	case max(r.ContentLength, int64(len(body.B))) > limit:
-		status, problem = http.StatusRequestEntityTooLarge, "The request is larger than this server accepts"
+	case max(r.ContentLength, int64(len(body.B))) > limit || errors.As(err, new(*http.MaxBytesError)):
+		status = http.StatusRequestEntityTooLarge
+		problem = fmt.Sprintf("The body of a request may have at most %d bytes", limit)
+		if compressed {
+			problem += ", compressed and decompressed"
+		}
+	case errors.Is(err, gzip.ErrHeader) || errors.Is(err, gzip.ErrChecksum) ||
+		errors.As(err, new(flate.CorruptInputError)):
+		status, problem = http.StatusBadRequest, "The request body is not valid gzip, which its Content-Encoding names"
 	case err != nil:
 		status, problem = http.StatusBadRequest, "The request body could not be read completely"
 	default:

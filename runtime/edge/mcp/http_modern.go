@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"hatchel/hcl/jsonscan"
 	"hatchel/internal/queue"
 )
 
@@ -13,6 +14,11 @@ import (
 func (s *Server) postModern(resp *Response, m *Message, version string) {
 	if m.IsResponse() {
 		resp.Fail(Errorf(CodeInvalidRequest, "The server has sent no request that a response could answer"), m.ID)
+		return
+	}
+	if inBody, ok := jsonscan.Text(m.metaVersion); version != "" && version != string(Revision20260728) &&
+		(!ok || inBody == version) { // before the headers, whose rules in that revision are not known
+		resp.Fail(s.unsupportedVersion(version), m.ID)
 		return
 	}
 	if err := checkHeaders(resp.Request.Header, version, m); err != nil {

@@ -2,6 +2,7 @@ package mcp_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"fmt"
 	"io"
@@ -324,4 +325,45 @@ func TestCallsHaveTheKeepAlivesThatTheHandlerAsksFor(t *testing.T) {
 			})
 		}
 	}
+}
+
+// A compressed body counts as it is sent, and as it is read.
+func TestBodiesMayBeCompressedWithGzip(t *testing.T) {
+	const echo = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"s":"TEXT"},"META"}}`
+	compressed := func(text string) string {
+		var b bytes.Buffer
+		z := gzip.NewWriter(&b)
+		io.WriteString(z, expand(text))
+		z.Close()
+		return b.String()
+	}
+	of := func(n int) string { return strings.Replace(echo, "TEXT", strings.Repeat("x", n), 1) }
+	withServer(t, mcp.Options{MaxBody: 20_000}, func(t *testing.T, v *testClient) {
+		for name, c := range map[string]struct {
+			encoding, body string
+			status         int
+			want           string
+		}{
+			"gzip":           {"gzip", compressed(of(10)), 200, `xxxxxxxxxx`},
+			"x-gzip":         {"X-GZIP", compressed(of(15_000)), 200, `xxxxxxxxxx`},
+			"no encoding":    {"identity", expand(of(10)), 200, `xxxxxxxxxx`},
+			"a bomb":         {"gzip", compressed(of(10_000_000)), 413, "at most 20000 bytes, compressed and decompressed"},
+			"empty members":  {"gzip", strings.Repeat(compressed(""), 2000), 413, "at most 20000 bytes"},
+			"too large":      {"identity", of(30_000), 413, "at most 20000 bytes\n"},
+			"no gzip":        {"gzip", expand(of(10)), 400, "not valid gzip"},
+			"a wrong sum":    {"gzip", compressed(of(10))[:100] + "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", 400, ""},
+			"half of it":     {"gzip", compressed(of(10))[:80], 400, "could not be read completely"},
+			"brotli":         {"br", "x", 415, "The Content-Encoding br is not supported. Compress the body with gzip"},
+			"gzip in gzip":   {"gzip, gzip", compressed(of(10)), 415, "gzip, gzip is not supported"},
+			"a hidden text":  {"\u202e", "x", 415, "is not supported"},
+			"no JSON inside": {"gzip", compressed(`{"id":3,"method":"x","params":"\ud83d"}`), 400, `"id":3,"error"`},
+		} {
+			r := v.send(t.Context(), "POST", c.body, "Content-Encoding", c.encoding, "MCP-Protocol-Version", "2026-07-28",
+				"Mcp-Method", "tools/call", "Mcp-Name", "echo")
+			got := readAll(r)
+			if r.StatusCode != c.status || !strings.Contains(got, c.want) || c.status == 415 && r.Header.Get("Accept-Encoding") != "gzip" {
+				t.Errorf("%s: got %d %s", name, r.StatusCode, got)
+			}
+		}
+	})
 }

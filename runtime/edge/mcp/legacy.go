@@ -55,6 +55,9 @@ type LegacyPeer interface {
 	// notifications.
 	Initialize(dst []byte, m *Message, i *Info, ready func(*Subscription)) ([]byte, *Error)
 
+	// RepeatInitialize appends the reply to another initialize of the same client.
+	RepeatInitialize(dst []byte, m *Message, i *Info) []byte
+
 	// CheckBatch returns the error for a batch if the client may not send one.
 	CheckBatch() *Error
 

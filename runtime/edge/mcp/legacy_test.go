@@ -31,7 +31,7 @@ func TestServerWithoutLegacyServesModernClientsAlone(t *testing.T) {
 		client, stop := startHTTP(t, s.For(""))
 		v := &testClient{t: t, client: client}
 		const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}}`
-		const refused = `"error":{"code":-32022,"message":"Unsupported protocol version",` +
+		const refused = `"error":{"code":-32022,"message":"Unsupported protocol version. This server supports 2026-07-28",` +
 			`"data":{"supported":["2026-07-28"],"requested":"2025-11-25"}}`
 		if got := readAll(v.send(t.Context(), "POST", initialize)); !strings.Contains(got, refused) {
 			t.Errorf("initialize got %s", got)

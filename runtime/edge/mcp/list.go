@@ -154,7 +154,7 @@ func (i *Info) AppendList(dst []byte, l *List, r Revision) []byte {
 func (s *Server) list(ctx context.Context, dst []byte, m *Message, rc RequestContext, of Listing) ([]byte, *Error) {
 	after, ok := "", true
 	if cursor := m.Param("cursor"); cursor != nil && string(cursor) != "null" {
-		if after, ok = jsonscan.Text(cursor); ok {
+		if after, ok = jsonscan.Text(cursor); ok && after != "" { // clients send an empty one for the first page
 			after, ok = parseCursor(after)
 		}
 	}

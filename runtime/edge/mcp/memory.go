@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"compress/gzip"
 	"fmt"
 	"io"
 	"net/http"
@@ -186,6 +187,19 @@ func (b *Buffer) room(size, limit int64) error {
 	copy(grown, b.B)
 	b.B = grown
 	return nil
+}
+
+// gzipReaders are readers that were used before, which keep 40 KiB of memory each.
+var gzipReaders = sync.Pool{New: func() any { return new(gzip.Reader) }}
+
+// readGzip is readFrom for a compressed text.
+func (b *Buffer) readGzip(r io.Reader, limit int64) error {
+	z := gzipReaders.Get().(*gzip.Reader)
+	defer gzipReaders.Put(z)
+	if err := z.Reset(r); err != nil {
+		return err
+	}
+	return b.readFrom(z, -1, limit)
 }
 
 // readFrom reads a text of at most limit bytes, and one byte more of a longer one. Size is as for room.

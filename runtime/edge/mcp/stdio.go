@@ -8,9 +8,7 @@ import (
 	"io"
 	"os"
 	"sync"
-	"sync/atomic"
 	"syscall"
-	"time"
 )
 
 // Serve serves one client of the toolset, which must exist, that writes one message a line to in and
@@ -27,8 +25,8 @@ func (t Toolset) Serve(ctx context.Context, in io.ReadCloser, out io.Writer) err
 	defer cancel(nil)
 	c := &stdioConn{
 		server: s, toolset: t.name, initialInfo: info, ctx: ctx, writer: lineWriter{w: out},
-		listeners: make(map[string]*Subscription), inflightModern: InflightRequests{Limit: s.options.CallsPerSession},
 	}
+	c.client = newStdioClient(c)
 	c.writer.room.L = &c.writer.mu
 	c.writer.failed = func(err error) { cancel(fmt.Errorf("writing messages: %w", err)) }
 	ended := make(chan error, 1)
@@ -46,11 +44,8 @@ func (t Toolset) Serve(ctx context.Context, in io.ReadCloser, out io.Writer) err
 	c.over = true
 	c.processing.Unlock()
 	c.subscribing.Wait()
-	c.closeListeners()
-	if p := c.peer.Load(); p != nil {
-		(*p).Close()
-		s.ObserveEnd(false, c.began)
-	}
+	c.client.closeListeners()
+	c.client.closePeer()
 	c.replying.Wait()
 	c.writer.writers.Wait()
 	return err
@@ -58,29 +53,18 @@ func (t Toolset) Serve(ctx context.Context, in io.ReadCloser, out io.Writer) err
 
 // stdioConn is a pair of streams. Messages of both eras share it.
 type stdioConn struct {
-	server         *Server
-	toolset        string
-	initialInfo    *Info // as of the start of the connection
-	ctx            context.Context
-	writer         lineWriter
-	replying       sync.WaitGroup   // goroutines that answer requests
-	subscribing    sync.WaitGroup   // goroutines that start subscriptions
-	inflightModern InflightRequests // of the modern era
+	server      *Server
+	toolset     string
+	initialInfo *Info // as of the start of the connection
+	ctx         context.Context
+	writer      lineWriter
+	replying    sync.WaitGroup // goroutines that answer requests
+	subscribing sync.WaitGroup // goroutines that start subscriptions
 
-	processing sync.Mutex // held while a line is processed
-	over       bool       // Serve is about to return, and lines are dropped; guarded by processing
-
-	peer  atomic.Pointer[LegacyPeer] // after initialize
-	began time.Time                  // when peer was set, before which it must not be read
-
-	mu        sync.Mutex
-	listeners map[string]*Subscription // by id as sent; guarded by mu
+	processing sync.Mutex   // held while a line is processed
+	over       bool         // Serve is about to return, and lines are dropped; guarded by processing
+	client     *stdioClient // guarded by processing; does not change when over
 }
-
-// StartKeepAlive does nothing: the streams need none.
-func (c *stdioConn) StartKeepAlive() {}
-
-func (c *stdioConn) Notify(frame []byte) { c.writer.writeLine(frame) }
 
 // read processes every line of in.
 func (c *stdioConn) read(in io.Reader) error {
@@ -88,11 +72,11 @@ func (c *stdioConn) read(in io.Reader) error {
 	for {
 		line := BorrowBuffer()
 		line.memory = Reservation{server: c.server}
-		refused, id, err := readLine(r, line, c.server.options.MaxFrame)
+		refused, ids, err := readLine(r, line, c.server.options.MaxFrame)
 		switch {
 		case refused != nil:
 			line.Release()
-			c.refuseLine(refused, id)
+			c.refuseLine(refused, ids)
 		case len(bytes.TrimSpace(line.B)) > 0:
 			line.B = bytes.TrimRight(line.B, "\r\n")
 			c.processLine(line)
@@ -109,9 +93,9 @@ func (c *stdioConn) read(in io.Reader) error {
 }
 
 // readLine reads a line with its line break. It skips a line of more than limit bytes, and one for which there is no
-// memory, and returns why it is refused, with the id if the line is a request.
-func readLine(r *bufio.Reader, line *Buffer, limit int) (refused *Error, id []byte, err error) {
-	var skipped skippedLine
+// memory, and returns why it is refused, with the ids of its requests.
+func readLine(r *bufio.Reader, line *Buffer, limit int) (refused *Error, ids requestIDs, err error) {
+	var skipped skippedText
 	for {
 		part, err := r.ReadSlice('\n')
 		if len(line.B)+len(part) > limit+1 {
@@ -131,17 +115,17 @@ func readLine(r *bufio.Reader, line *Buffer, limit int) (refused *Error, id []by
 			line.B = line.B[:0]
 		}
 		if err != bufio.ErrBufferFull {
-			return refused, skipped.requestID(), err
+			return refused, skipped.requestIDs(), err
 		}
 	}
 }
 
-// refuseLine answers a line that was not read. The id is nil if it is not known.
-func (c *stdioConn) refuseLine(refused *Error, id []byte) {
+// refuseLine answers a line that was not read.
+func (c *stdioConn) refuseLine(refused *Error, ids requestIDs) {
 	c.processing.Lock()
 	defer c.processing.Unlock()
 	if !c.over {
-		c.writer.writeLine(refused.AppendReply(nil, id))
+		c.writer.writeLine(refused.appendReplies(nil, ids))
 	}
 }
 
@@ -159,14 +143,11 @@ func (c *stdioConn) processLine(line *Buffer) {
 	}
 	p, err := Parse(line.B, c.server.options.MaxDepth)
 	if err != nil {
-		c.sendError(parseError(err))
+		c.writer.writeLine(parseError(err).appendReplies(nil, requestIDsIn(line.B)))
 		line.Release()
 		return
 	}
-	b := &lineBatch{conn: c, packet: p, line: line}
-	if p := c.peer.Load(); p != nil {
-		b.peer = *p
-	}
+	b := &lineBatch{conn: c, client: c.client, peer: c.client.peer, packet: p, line: line}
 	var invalid *Error
 	switch {
 	case p.Batch && len(p.Messages) == 0:
@@ -190,15 +171,6 @@ func (c *stdioConn) info() *Info {
 		return i
 	}
 	return c.initialInfo
-}
-
-// cancel serves notifications/cancelled of both eras.
-func (c *stdioConn) cancel(id []byte) {
-	c.inflightModern.Cancel(id, ErrCancelled)
-	c.removeListener(id, nil)
-	if p := c.peer.Load(); p != nil {
-		(*p).Requests().Cancel(id, ErrCancelled)
-	}
 }
 
 // Stdin returns the standard input. If it is a pipe or a socket, its reads do not occupy a thread

@@ -9,9 +9,10 @@ import (
 // lineBatch is the content of one line, until all of its requests have been answered.
 type lineBatch struct {
 	conn   *stdioConn
+	client *stdioClient // that is answered
 	packet *Packet
 	line   *Buffer
-	peer   LegacyPeer // nil before initialize
+	peer   LegacyPeer // of the client as of the line; nil before initialize
 
 	mu      sync.Mutex
 	pending int      // replies that are not complete yet; guarded by mu
@@ -38,14 +39,16 @@ func (b *lineBatch) processMessage(m *Message) {
 		}
 	case !m.IsRequest():
 		if string(m.Method) == "notifications/cancelled" {
-			c.cancel(m.Param("requestId"))
+			b.client.cancel(m.Param("requestId"))
 		} else if b.peer != nil {
 			b.peer.HandleNotification(m)
 		}
 	case m.isModern():
 		b.serveModern(m)
 	case string(m.Method) == "initialize":
-		b.replyNow(c.initialize(m, b.packet.Batch))
+		reply := c.initialize(m, b.packet.Batch)
+		b.client = c.client
+		b.replyNow(reply)
 	case b.peer == nil && (string(m.Method) != "ping" || c.server.legacy == nil):
 		b.replyNow(Errorf(CodeInvalidRequest, "Send initialize first").AppendReply(nil, m.ID))
 	default:
@@ -53,21 +56,28 @@ func (b *lineBatch) processMessage(m *Message) {
 	}
 }
 
-// initialize returns the reply to initialize.
+// initialize returns the reply to initialize. Hosts and tunnels repeat it: with the same parameters it changes nothing,
+// and with others it is that of another client, for which the process starts anew.
 func (c *stdioConn) initialize(m *Message, batch bool) []byte {
 	var reply []byte
-	err, began := errInitialized, time.Now()
+	var err *Error
+	began := time.Now()
 	defer func() { c.server.ObserveInitialize(&Caller{}, err, began) }()
 	switch {
 	case c.server.legacy == nil:
 		err = c.server.unsupportedVersion(m.requestedVersion())
 	case batch:
 		err = Errorf(CodeInvalidRequest, "initialize cannot be part of a batch")
-	case c.peer.Load() == nil:
+	case c.client.peer != nil && bytes.Equal(c.client.parameters, initializeParameters(m)):
+		reply = c.client.peer.RepeatInitialize(nil, m, c.info())
+	default:
 		p := c.server.legacy.NewPeer(c.toolset)
 		if reply, err = p.Initialize(nil, m, c.info(), c.writer.enqueueSubscription); err == nil {
-			c.began = began
-			c.peer.Store(&p)
+			if c.client.peer != nil {
+				c.client.leave()
+				c.client = newStdioClient(c)
+			}
+			c.client.peer, c.client.began, c.client.parameters = p, began, initializeParameters(m)
 		}
 	}
 	if err != nil {
@@ -75,8 +85,6 @@ func (c *stdioConn) initialize(m *Message, batch bool) []byte {
 	}
 	return reply
 }
-
-var errInitialized = &Error{Code: CodeInvalidRequest, Message: "The session is already initialized"}
 
 func (b *lineBatch) serveModern(m *Message) {
 	caller := &Caller{Toolset: b.conn.toolset, Operates: true}
@@ -88,7 +96,7 @@ func (b *lineBatch) serveModern(m *Message) {
 		b.listen(m, caller)
 		return
 	}
-	b.answer(m, &b.conn.inflightModern, nil, caller)
+	b.answer(m, &b.client.inflight, nil, caller)
 }
 
 func (b *lineBatch) serveLegacy(m *Message) {
@@ -120,7 +128,9 @@ func (b *lineBatch) answer(m *Message, inflight *InflightRequests, client Legacy
 		defer s.calls.Release(1)
 		buf := BorrowBuffer()
 		defer buf.Release()
-		rc := RequestContext{Caller: caller, Client: client, Wire: b.conn, Info: b.conn.info(), Memory: &b.line.memory}
+		rc := RequestContext{
+			Caller: caller, Client: client, Wire: b.client, Info: b.conn.info(), Memory: &b.line.memory,
+		}
 		buf.B, _ = s.Reply(request, buf.B, m, rc)
 		frame := buf.B
 		if request.Cancelled() {
@@ -154,13 +164,13 @@ func (b *lineBatch) addReply(frame []byte) {
 	if b.packet.Batch {
 		b.replies = append(b.replies, bytes.Clone(frame))
 	} else if frame != nil {
-		b.conn.writer.writeLine(frame)
+		b.client.Notify(frame)
 	}
 	b.pending--
 	last := b.pending == 0
 	if last && b.packet.Batch {
 		if frame := JoinReplies(b.replies); frame != nil {
-			b.conn.writer.writeLine(frame)
+			b.client.Notify(frame)
 		}
 	}
 	b.mu.Unlock()

@@ -1,84 +1,147 @@
 package mcp
 
 import (
-	"bytes"
+	"slices"
 
 	"hatchel/hcl/jsonscan"
 )
 
-// skippedLine finds the id in a line that is too large to be kept. The line is written to it in parts, of which it
-// keeps the members id and method of the outermost object.
-type skippedLine struct {
-	depth     int // of lists and objects
-	inString  bool
-	escaped   bool
-	token     []byte // the key or the value that is being read at depth 1; nothing of a list or an object
-	key       string
+// requestIDs are the ids of the requests in a text that was not read as messages.
+type requestIDs struct {
+	ids   [][]byte // empty if none could be read
+	batch bool     // they are those of a batch
+}
+
+// requestIDsIn returns the ids of a text that is no valid JSON.
+func requestIDsIn(text []byte) requestIDs {
+	var skipped skippedText
+	skipped.write(text)
+	return skipped.requestIDs()
+}
+
+// appendReplies appends the error as the reply to each of the requests, which is a batch for those of a batch. It has
+// the id null if there are none.
+func (e *Error) appendReplies(dst []byte, of requestIDs) []byte {
+	if len(of.ids) == 0 {
+		return e.AppendReply(dst, nil)
+	}
+	if !of.batch {
+		return e.AppendReply(dst, of.ids[0])
+	}
+	replies := make([][]byte, len(of.ids))
+	for i, id := range of.ids {
+		replies[i] = e.AppendReply(nil, id)
+	}
+	return append(dst, JoinReplies(replies)...)
+}
+
+// skippedText finds the ids of requests in a text that is too large to be kept, or that is no valid JSON. The text is
+// written to it in parts, of which it keeps the members id and method of the outermost objects. It reads strings as
+// bytes: what is wrong in them is none of its business.
+type skippedText struct {
+	depth    int // of lists and objects
+	inString bool
+	escaped  bool
+	token    []byte // the key or the value that is being read in a message; nothing of a list or an object
+	key      string
+	message  skippedMessage // that is being read
+	found    requestIDs
+	ended    bool // the rest is no part of a message
+}
+
+// skippedMessage is what is known of one message.
+type skippedMessage struct {
 	id        []byte
+	twice     bool // it has two ids
 	isRequest bool
-	invalid   bool // the line is no object, or has two ids
-	ended     bool // the object
 }
 
 // maxToken is the length of a token that may be an id, and one byte more of a longer one.
 const maxToken = maxIDLength + 1
 
-func (l *skippedLine) write(part []byte) {
+func (t *skippedText) write(part []byte) {
 	for len(part) > 0 {
 		c := part[0]
 		part = part[1:]
 		switch {
-		case l.inString:
-			l.keep(c)
-			l.inString = l.escaped || c != '"'
-			l.escaped = !l.escaped && c == '\\'
+		case t.inString:
+			t.keep(c)
+			t.inString = t.escaped || c != '"'
+			t.escaped = !t.escaped && c == '\\'
 		case c == ' ' || c == '\t' || c == '\r' || c == '\n':
-		case l.ended || l.depth == 0 && c != '{':
-			l.invalid = true
+		case t.ended || t.depth == 0 && c != '{' && c != '[':
+			t.ended = true
+		case c == '[' && t.depth == 0:
+			t.found.batch = true
+			t.depth++
 		case c == '{' || c == '[':
-			l.depth++
+			t.depth++
 		case c == '}' || c == ']':
-			if l.depth == 1 {
-				l.endMember()
-				l.ended = true
+			if t.depth == t.messageDepth() {
+				t.endMember()
+				t.endMessage()
 			}
-			l.depth--
-		case l.depth == 1 && c == ',':
-			l.endMember()
-		case l.depth == 1 && c == ':':
-			l.key, l.token = string(l.token), l.token[:0]
+			t.depth--
+			t.ended = t.depth == 0
+		case t.depth == t.messageDepth() && c == ',':
+			t.endMember()
+		case t.depth == t.messageDepth() && c == ':':
+			t.key, t.token = string(t.token), t.token[:0]
 		default:
-			l.keep(c)
-			l.inString = c == '"'
+			t.keep(c)
+			t.inString = c == '"'
 		}
 	}
 }
 
-func (l *skippedLine) keep(c byte) {
-	if l.depth == 1 && len(l.token) < maxToken {
-		l.token = append(l.token, c)
+// messageDepth is the depth of the members of a message.
+func (t *skippedText) messageDepth() int {
+	if t.found.batch {
+		return 2
+	}
+	return 1
+}
+
+func (t *skippedText) keep(c byte) {
+	if t.depth == t.messageDepth() && len(t.token) < maxToken {
+		t.token = append(t.token, c)
 	}
 }
 
-func (l *skippedLine) endMember() {
-	switch l.key {
-	case `"id"`:
-		l.invalid = l.invalid || l.id != nil
-		l.id = bytes.Clone(l.token)
-	case `"method"`:
-		l.isRequest = true
+func (t *skippedText) endMember() {
+	key := ""
+	if isScalar([]byte(t.key)) {
+		key, _ = jsonscan.Text([]byte(t.key))
 	}
-	l.key, l.token = "", l.token[:0]
+	switch m := &t.message; key {
+	case "id":
+		m.twice = m.twice || m.id != nil
+		m.id = slices.Clone(t.token)
+	case "method":
+		m.isRequest = true
+	}
+	t.key, t.token = "", t.token[:0]
 }
 
-// requestID returns the id of a complete request, or nil.
-func (l *skippedLine) requestID() []byte {
-	if !l.ended || l.invalid || !l.isRequest || len(l.id) == 0 || checkID(l.id) != "" {
-		return nil
+// endMessage adds the id of a request.
+func (t *skippedText) endMessage() {
+	m := t.message
+	t.message = skippedMessage{}
+	known := m.isRequest && !m.twice && len(m.id) > 0 && checkID(m.id) == "" && isScalar(m.id)
+	if known && len(t.found.ids) < maxBatch {
+		t.found.ids = append(t.found.ids, m.id)
 	}
-	scan := jsonscan.New(l.id, 0)
-	if _, err := scan.Value(); err != nil || !scan.AtEnd() {
-		return nil
-	}
-	return l.id
+}
+
+// isScalar reports whether a text is a JSON value that is neither a list nor an object.
+func isScalar(text []byte) bool {
+	scan := jsonscan.New(text, 0)
+	_, err := scan.Value()
+	return err == nil && scan.AtEnd()
+}
+
+// requestIDs returns the ids of the requests. One whose end is missing counts if its id and its method are complete.
+func (t *skippedText) requestIDs() requestIDs {
+	t.endMessage()
+	return t.found
 }

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -55,10 +57,13 @@ func TestARefusedLineIsAnsweredWithItsID(t *testing.T) {
 		`{"id":"LONG","method":"x"}`:                                                     `null`,
 		`{"method":"x","params":"LONG"}`:                                                 `null`,
 		`{"id":1,"result":{"method":"LONG"}}`:                                            `null`,
-		`{"id":1,"method":"x","params":"LONG"}{"id":2}`:                                  `null`,
-		`{"id":1,"method":"x","params":"LONG"`:                                           `null`,
-		`[{"id":1,"method":"x","params":"LONG"}]`:                                        `null`,
-		`{"id":1,"method":"x","params":` + strings.Repeat("[", 2000) + `LONG`:            `null`,
+		`{"id":1,"method":"x","params":"LONG"}{"id":2}`:                                  `1`,
+		`{"id":1,"method":"x","params":"LONG"`:                                           `1`,
+		`{"method":"x","params":"LONG","id":12`:                                          `null`,
+		`{"id":1,"params":"LONG"`:                                                        `null`,
+		`{"id":1,"\u0069d":2,"method":"x","params":"LONG"}`:                              `null`,
+		`{"\u0069d":2,"method":"x","params":"LONG"}`:                                     `2`,
+		`{"id":1,"method":"x","params":` + strings.Repeat("[", 2000) + `LONG`:            `1`,
 		`{"id":1,"method":"x","params":"` + strings.Repeat("\\", 2000) + `","y":"LONG"}`: `1`,
 	} {
 		line = strings.ReplaceAll(line, "LONG", strings.Repeat("x", 200_000))
@@ -68,6 +73,50 @@ func TestARefusedLineIsAnsweredWithItsID(t *testing.T) {
 		}
 		if !strings.HasPrefix(out.String(), `{"jsonrpc":"2.0","id":`+want+`,"error":`) {
 			t.Errorf("%.60s: got %q, want the id %s", line, out.String(), want)
+		}
+	}
+}
+
+// A text that is no acceptable JSON is answered with the id of its request, over both transports, and a batch with the
+// ids of all of its requests.
+func TestWhatIsNoJSONIsAnsweredWithItsIDs(t *testing.T) {
+	s := newServer(newFakeHandler(), mcp.Options{})
+	for text, want := range map[string][]string{
+		`{"jsonrpc":"2.0","id":2,"method":"x","params":{"s":"x\ud83d"}}`:                              {`2`},
+		`{"jsonrpc":"2.0","method":"x","params":{"s":"x\ud83d","id":7},"id":"b"}`:                     {`"b"`},
+		"{\"method\":\"x\",\"params\":{\"s\":\"\xff\xfe\"},\"id\":3}":                                 {`3`},
+		`{"id":4,"method":"x","params":{"a":1,"a":2}}`:                                                {`4`},
+		`{"id":5,"method":"x","method":"x"}`:                                                          {`5`},
+		`{"id":"\ud83d","method":"x"}`:                                                                {`null`},
+		`{"id":6,"id":6,"method":"x"}`:                                                                {`null`},
+		`{"id":8,"method":"x","params":{"s":"a\qb"}}`:                                                 {`8`},
+		`{"id":9,"method":"x","params":{"s":NaN}}`:                                                    {`9`},
+		`{"id":10,"method":"x","params":{"s":`:                                                        {`10`},
+		`{"id":11,"result":{"s":"\ud83d"}}`:                                                           {`null`},
+		`{"method":"x","params":{"s":"\ud83d"}}`:                                                      {`null`},
+		`[{"id":1,"method":"x","params":["\ud83d",{"id":3}]},{"method":"n"},{"id":"2","method":"y"}]`: {`1`, `"2"`},
+		`[{"id":1,"method":"x"},{"id":2,"method":"x","params":{"a":1,"a":2}}`:                         {`1`, `2`},
+		`[1,"\ud83d"]`: {`null`},
+		`"\ud83d"`:     {`null`},
+	} {
+		var out strings.Builder
+		if err := s.For("").Serve(t.Context(), io.NopCloser(strings.NewReader(text+"\n")), &out); err != nil {
+			t.Fatal(err)
+		}
+		r := httptest.NewRequest("POST", "http://localhost/mcp", strings.NewReader(text))
+		r.Header.Set("Content-Type", "application/json")
+		w := httptest.NewRecorder()
+		s.For("").ServeHTTP(w, r)
+		for over, got := range map[string]string{"stdio": out.String(), "HTTP": w.Body.String()} {
+			var ids []string
+			for _, reply := range strings.SplitAfter(got, "}}") {
+				if _, after, ok := strings.Cut(reply, `"id":`); ok && strings.Contains(after, `"error":{"code":-32700`) {
+					ids = append(ids, strings.Split(after, ",")[0])
+				}
+			}
+			if isArray := strings.HasPrefix(got, "["); !slices.Equal(ids, want) || isArray != (len(want) > 1) {
+				t.Errorf("%s over %s: got %s", text, over, got)
+			}
 		}
 	}
 }
@@ -214,4 +263,77 @@ func TestConcurrentCallsGetTheirOwnReplies(t *testing.T) {
 	if err := <-served; err != nil || len(seen) != n {
 		t.Errorf("%d replies, %v", len(seen), err)
 	}
+}
+
+// Hosts and tunnels repeat initialize. The reply is the same, and what the client has goes on.
+func TestInitializeIsAnsweredAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		handler := newFakeHandler()
+		handler.started, handler.release = make(chan string, 1), make(chan struct{})
+		w := &conversation{handler: handler, server: newServer(handler, mcp.Options{})}
+		disconnect := connectStreams(t, w)
+		const initialize = `{"jsonrpc":"2.0","id":ID,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`
+		w.send(strings.Replace(initialize, "ID", "1", 1))
+		first := w.takeReceived()
+		w.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+		w.send(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"wait"}}`)
+		<-handler.started
+		w.send(strings.Replace(initialize, "ID", "1", 1))
+		if again := w.takeReceived(); again != first || !strings.Contains(again, `"result"`) {
+			t.Errorf("got %s, want %s", again, first)
+		}
+		w.server.ListsChanged(toolsOnly{}.changed)
+		close(handler.release)
+		if got := w.takeReceived(); !strings.Contains(got, `"id":2,"result"`) || strings.Count(got, "list_changed") != 1 {
+			t.Errorf("the first client got %s", got)
+		}
+		disconnect()
+	})
+}
+
+// An initialize with other parameters is that of another client, which uses the ids of the first one again.
+func TestAnotherClientInitializesAsIfTheProcessHadStartedAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		handler := newFakeHandler()
+		handler.started, handler.stopped = make(chan string, 2), make(chan error, 4)
+		w := &conversation{handler: handler, server: newServer(handler, mcp.Options{})}
+		disconnect := connectStreams(t, w)
+		const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"REVISION","capabilities":{"elicitation":{}}}}`
+		w.send(strings.Replace(initialize, "REVISION", "2025-06-18", 1))
+		w.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+		w.send(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"wait"}}`)
+		<-handler.started
+		w.send(`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"ask"}}`)
+		w.send(expand(`{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"wait","META"}}`))
+		<-handler.started
+		w.send(expand(`{"jsonrpc":"2.0","id":5,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},"META"}}`))
+		w.takeReceived()
+		w.server.ListsChanged(toolsOnly{}.changed)
+		w.takeReceived()
+		w.send(strings.Replace(initialize, "REVISION", "2025-11-25", 1))
+		for range 3 {
+			if err := <-handler.stopped; err == nil {
+				t.Error("a request of the first client goes on")
+			}
+		}
+		if got := w.takeReceived(); strings.Count(got, "\n") != 1 || !strings.Contains(got, `"id":1,"result":{"protocolVersion":"2025-11-25"`) {
+			t.Errorf("the second client got %s", got)
+		}
+		w.server.ListsChanged(toolsOnly{}.changed)
+		if got := w.takeReceived(); got != "" {
+			t.Errorf("the second client has the subscriptions of the first: %s", got)
+		}
+		for _, id := range []string{"2", "3", "4", "5"} {
+			w.send(strings.Replace(expand(`{"jsonrpc":"2.0","id":ID,"method":"tools/call","params":{"name":"echo","META"}}`), "ID", id, 1))
+			if got := w.takeReceived(); !strings.Contains(got, `"id":`+id+`,"result"`) {
+				t.Errorf("the id %s is not free: %s", id, got)
+			}
+		}
+		w.send(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":7}}`)
+		w.send(`{"jsonrpc":"2.0","id":2,"method":"ping"}`)
+		if got := w.takeReceived(); !strings.Contains(got, `"id":1,"error"`) || !strings.Contains(got, `"id":2,"result"`) {
+			t.Errorf("after an initialize that is wrong, the client got %s", got)
+		}
+		disconnect()
+	})
 }

@@ -42,6 +42,11 @@ func (p *peer) Initialize(dst []byte, m *mcp.Message, i *mcp.Info, ready func(*m
 	return p.appendInitializeReply(dst, m, i, legacyCapabilities), nil
 }
 
+// RepeatInitialize appends the reply to another initialize of the same client.
+func (p *peer) RepeatInitialize(dst []byte, m *mcp.Message, i *mcp.Info) []byte {
+	return p.appendInitializeReply(dst, m, i, legacyCapabilities)
+}
+
 // Requests are those in progress.
 func (p *peer) Requests() *mcp.InflightRequests { return &p.inflight }
 
@@ -54,6 +59,7 @@ func (p *peer) Client(m *mcp.Message) (mcp.LegacyClient, *mcp.Caller) {
 // Close ends the questions and the subscription of a client on a pair of streams.
 func (p *peer) Close() {
 	p.questions.close(mcp.ErrUnreachable)
+	p.subscription.Pause()
 	p.subscription.Close()
 }
 
