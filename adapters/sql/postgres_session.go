@@ -81,7 +81,7 @@ func (s *pgSession) prepare(ctx context.Context, conn *pgconn.PgConn, text strin
 			return nil, result.Err
 		}
 		for _, row := range result.Rows {
-			st.arrays.add(row)
+			st.catalog.add(row)
 		}
 	}
 	s.statements.Add(text, st)

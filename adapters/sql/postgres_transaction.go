@@ -138,7 +138,7 @@ func (tx *pgTransaction) runOnce(ctx context.Context, e *execution) error {
 	}
 	pipe := tx.start(ctx)
 	values, oids, formats := pgArguments(known.params, e.args)
-	looksUp := known.lookup != "" && known.description == nil
+	looksUp := known.looksUp()
 	if looksUp {
 		pipe.send(known.lookup)
 	}
@@ -156,12 +156,12 @@ func (tx *pgTransaction) runOnce(ctx context.Context, e *execution) error {
 	}
 	tx.set = false
 	err = pipe.begin()
-	arrays := known.arrays
+	catalog := known.catalog
 	if err == nil && looksUp {
-		arrays, err = readArrays(pipe)
+		catalog, err = readCatalog(pipe)
 	}
 	if err == nil {
-		err = tx.readRows(ctx, pipe, known, arrays, e)
+		err = tx.readRows(ctx, pipe, known, catalog, e)
 	}
 	for n := pipe.unread(rollsBack, tx.mayLock); n > 0 && err == nil && tx.conn.TxStatus() != 'E'; n-- {
 		err = skipResult(pipe.Pipeline)
@@ -264,7 +264,7 @@ var errRowLimit = errors.New("stopped at the row limit")
 // it sends a cancel request and waits for the resulting error, so that the request cannot hit a later
 // statement.
 func (tx *pgTransaction) readRows(
-	ctx context.Context, pipe *pgPipeline, known *pgStatement, arrays pgArrays, e *execution,
+	ctx context.Context, pipe *pgPipeline, known *pgStatement, catalog pgCatalog, e *execution,
 ) error {
 	results, err := pipe.GetResults()
 	if err != nil {
@@ -275,7 +275,7 @@ func (tx *pgTransaction) readRows(
 		return errUnexpected
 	}
 	fields := reader.FieldDescriptions()
-	columns := tx.database.types.columnsOf(known, fields, arrays)
+	columns := tx.database.types.columnsOf(known, fields, catalog)
 	stale := columns == nil
 	if !stale && len(fields) > 0 {
 		err = e.result.setColumns(&columns.resultColumns)
@@ -397,19 +397,19 @@ func (tx *pgTransaction) describe(ctx context.Context, text string) (info statem
 	}
 	info.params = len(described.ParamOIDs)
 	known := newPgStatement(described, text)
-	var arrays pgArrays
+	var catalog pgCatalog
 	if known.lookup != "" {
 		pipe := tx.start(ctx)
 		pipe.send(known.lookup)
 		if err = pipe.begin(); err == nil {
-			arrays, err = readArrays(pipe)
+			catalog, err = readCatalog(pipe)
 		}
 		if closeErr := pipe.Close(); err == nil {
 			err = closeErr
 		}
 	}
 	for _, f := range described.Fields {
-		info.columns = append(info.columns, column{f.Name, tx.database.types.typeOf(f.DataTypeOID, arrays).schema})
+		info.columns = append(info.columns, column{f.Name, tx.database.types.typeOf(f.DataTypeOID, catalog).schema})
 	}
 	return info, tx.interruption(ctx, err)
 }

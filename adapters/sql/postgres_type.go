@@ -3,7 +3,6 @@ package sql
 import (
 	"encoding/base64"
 	"encoding/hex"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -29,14 +28,18 @@ type pgTypes struct {
 
 // pgStatement is what is known of a statement.
 type pgStatement struct {
-	params    []uint32 // OIDs
-	userTypes []uint32 // OIDs of the types of columns that users created
-	lookup    string   // the query for those that are arrays; empty if there are none
-	mayLock   bool     // it may take advisory locks of the session
-	columns   atomic.Pointer[pgColumns]
+	params  []uint32 // OIDs
+	lookup  string   // the query for the types of its columns that are not built in; empty if there are none
+	mayLock bool     // it may take advisory locks of the session
+	columns atomic.Pointer[pgColumns]
 
 	description *pgconn.StatementDescription // of the prepared statement of a direct session; otherwise nil
-	arrays      pgArrays                     // the result of the lookup, if it was prepared
+	catalog     pgCatalog                    // the result of the lookup, if it was prepared
+}
+
+// looksUp reports whether the lookup is sent with each execution: behind a pooler, and where the types may change.
+func (s *pgStatement) looksUp() bool {
+	return s.lookup != "" && (s.description == nil || s.catalog.hasComposites())
 }
 
 // pgColumns are the columns of the last result of a statement.
@@ -45,9 +48,6 @@ type pgColumns struct {
 	names []string // as the server reports them
 	oids  []uint32
 }
-
-// pgArrays are the OIDs of the elements of arrays, by the OID of the array.
-type pgArrays map[uint32]uint32
 
 // maxKnown is the maximum number of statements of which a database knows something.
 const maxKnown = 2048
@@ -77,33 +77,9 @@ func (ts *pgTypes) forget(text string) {
 }
 
 func newPgStatement(d *pgconn.StatementDescription, text string) *pgStatement {
-	known := &pgStatement{params: d.ParamOIDs, arrays: pgArrays{}}
+	known := &pgStatement{params: d.ParamOIDs, lookup: catalogLookup(fieldTypes(d.Fields)), catalog: pgCatalog{}}
 	known.mayLock = strings.Contains(text, "advisory") || len(functionsOf(text, sqltext.PostgreSQL)) > 0
-	var list []string
-	for _, f := range d.Fields {
-		if f.DataTypeOID >= firstUserOID {
-			known.userTypes = append(known.userTypes, f.DataTypeOID)
-			list = append(list, strconv.FormatUint(uint64(f.DataTypeOID), 10))
-		}
-	}
-	if list != nil {
-		known.lookup = "SELECT oid, typelem FROM pg_catalog.pg_type WHERE typcategory = 'A' AND oid IN (" +
-			strings.Join(list, ", ") + ")"
-	}
 	return known
-}
-
-// readArrays reads the result of the lookup of a statement.
-func readArrays(pipe *pgPipeline) (pgArrays, error) {
-	arrays := pgArrays{}
-	return arrays, readResult(pipe.Pipeline, arrays.add)
-}
-
-// add adds a row of the lookup.
-func (a pgArrays) add(row [][]byte) {
-	array, _ := strconv.ParseUint(string(row[0]), 10, 32) // the server writes numbers
-	element, _ := strconv.ParseUint(string(row[1]), 10, 32)
-	a[uint32(array)] = uint32(element)
 }
 
 // match reports whether the columns are those of a result.
@@ -120,19 +96,19 @@ func (c *pgColumns) match(fields []pgconn.FieldDescription) bool {
 }
 
 // columnsOf returns the columns of a result, or nil if a type is one that the lookup has not asked for.
-func (ts *pgTypes) columnsOf(known *pgStatement, fields []pgconn.FieldDescription, arrays pgArrays) *pgColumns {
+func (ts *pgTypes) columnsOf(known *pgStatement, fields []pgconn.FieldDescription, catalog pgCatalog) *pgColumns {
 	last := known.columns.Load()
 	if last != nil && last.match(fields) {
 		return last
 	}
-	found := &pgColumns{}
+	found := &pgColumns{oids: fieldTypes(fields)}
 	var columns []column
 	for _, f := range fields {
-		if f.DataTypeOID >= firstUserOID && !slices.Contains(known.userTypes, f.DataTypeOID) {
+		if !isBuiltin(f.DataTypeOID) && catalog[f.DataTypeOID] == nil {
 			return nil
 		}
-		t := ts.typeOf(f.DataTypeOID, arrays)
-		found.types, found.oids = append(found.types, t), append(found.oids, f.DataTypeOID)
+		t := ts.typeOf(f.DataTypeOID, catalog)
+		found.types = append(found.types, t)
 		columns = append(columns, column{strings.Clone(f.Name), t.schema})
 	}
 	found.names = make([]string, len(columns))
@@ -140,7 +116,7 @@ func (ts *pgTypes) columnsOf(known *pgStatement, fields []pgconn.FieldDescriptio
 		found.names[i] = c.name
 	}
 	found.resultColumns = *newResultColumns(columns)
-	if known.lookup == "" || known.description != nil {
+	if !known.looksUp() {
 		known.columns.Store(found)
 	}
 	return found
@@ -150,7 +126,8 @@ var (
 	pgTime       = columnType{nullable(schema.String, "RFC 3339"), convertTimestamp}
 	pgTimeNoZone = columnType{nullable(schema.String, "date and time without a zone"), convertTimestamp}
 	pgInteger    = columnType{nullable(schema.Integer, ""), convertInteger}
-	pgFloat      = columnType{nullable(schema.Number, ""), convertFloat}
+	pgFloat      = columnType{numberOrName(""), convertFloat}
+	pgInterval   = columnType{nullable(schema.String, "ISO 8601 duration"), convertString}
 
 	pgBuiltinTypes = map[uint32]columnType{
 		pgtype.BoolOID: {nullable(schema.Bool, ""), func(b []byte) any { return len(b) > 0 && b[0] == 't' }},
@@ -162,7 +139,7 @@ var (
 		pgtype.JSONBOID:     jsonType,
 		pgtype.DateOID:      dateType,
 		pgtype.TimestampOID: pgTimeNoZone, pgtype.TimestamptzOID: pgTime,
-		pgtype.IntervalOID: {nullable(schema.String, "ISO 8601 duration"), convertString},
+		pgtype.IntervalOID: pgInterval,
 		pgtype.UUIDOID:     {&schema.Type{Kind: schema.String, Nullable: true, Format: "uuid"}, convertString},
 	}
 
@@ -175,26 +152,47 @@ var (
 		pgtype.UUIDArrayOID: pgtype.UUIDOID, pgtype.DateArrayOID: pgtype.DateOID,
 		pgtype.TimestampArrayOID: pgtype.TimestampOID, pgtype.TimestamptzArrayOID: pgtype.TimestamptzOID,
 		pgtype.JSONArrayOID: pgtype.JSONOID, pgtype.JSONBArrayOID: pgtype.JSONBOID,
-		pgtype.ByteaArrayOID: pgtype.ByteaOID,
+		pgtype.ByteaArrayOID: pgtype.ByteaOID, pgtype.IntervalArrayOID: pgtype.IntervalOID,
+		pgtype.TimeArrayOID: pgtype.TimeOID, pgtype.TimetzArrayOID: pgtype.TimetzOID,
+		pgtype.InetArrayOID: pgtype.InetOID,
+	}
+
+	// pgTextTypes are common types whose values are returned as text.
+	pgTextTypes = []uint32{
+		pgtype.TextOID, pgtype.VarcharOID, pgtype.BPCharOID, pgtype.NameOID, pgtype.QCharOID, pgtype.UnknownOID,
+		pgtype.TimeOID, pgtype.TimetzOID, pgtype.InetOID, pgtype.CIDROID, pgtype.MacaddrOID, pgtype.BitOID,
+		pgtype.VarbitOID, pgtype.XMLOID, pgtype.RecordOID, pgVoidOID, pgtype.TSVectorOID, pgtype.Int4rangeOID,
+		pgtype.Int8rangeOID, pgtype.NumrangeOID, pgtype.DaterangeOID, pgtype.TsrangeOID, pgtype.TstzrangeOID,
 	}
 )
 
-// firstUserOID is the first OID of types that users create.
-const firstUserOID = 16384
+const pgVoidOID = 2278
 
-// typeOf returns the type with an OID. Values of an unknown type are returned as text.
-func (ts *pgTypes) typeOf(oid uint32, arrays pgArrays) columnType {
+// typeOf returns the type with an OID. Values of a type without a converter are returned as text: enums, ranges, rows
+// without a declared type.
+func (ts *pgTypes) typeOf(oid uint32, catalog pgCatalog) columnType {
 	if oid == pgtype.NumericOID && ts.decimalsAsNumbers {
 		return decimalNumber
 	}
 	if t, ok := pgBuiltinTypes[oid]; ok {
 		return t
 	}
-	if elem, ok := pgArrayElements[oid]; ok {
-		return arrayOf(ts.typeOf(elem, arrays))
+	if element := pgArrayElements[oid]; element != 0 {
+		return arrayOf(ts.typeOf(element, catalog), ',')
 	}
-	if elem, ok := arrays[oid]; ok {
-		return arrayOf(ts.typeOf(elem, nil))
+	switch t := catalog[oid]; {
+	case t == nil:
+	case t.element != 0:
+		return arrayOf(ts.typeOf(t.element, catalog), t.delimiter)
+	case t.base != 0:
+		return ts.typeOf(t.base, catalog)
+	case t.attributes != nil:
+		members, types := make([]*schema.Member, len(t.attributes)), make([]columnType, len(t.attributes))
+		for i, a := range t.attributes {
+			types[i] = ts.typeOf(a.oid, catalog)
+			members[i] = &schema.Member{Name: a.name, Type: types[i].schema}
+		}
+		return compositeOf(members, types)
 	}
 	return textType
 }
@@ -229,28 +227,34 @@ func pgTimestamp(s string) string {
 	return s[:date] + "T" + clock + offset
 }
 
-func arrayOf(elem columnType) columnType {
+func arrayOf(elem columnType, delimiter byte) columnType {
 	list := schema.ListOf(elem.schema)
 	if elem.schema.Kind != schema.Any { // the type of an array does not fix its dimensions
 		list = schema.ListOf(&schema.Type{Kind: schema.Any, Description: elem.schema.Kind.String()})
 	}
-	return columnType{list.AsNullable(), func(b []byte) any { return parseArray(b, elem) }}
+	return columnType{list.AsNullable(), func(b []byte) any { return parseArray(b, elem, delimiter) }}
 }
 
 // parseArray parses the text form of an array: {1,NULL,"a \"b\"",{…}}, optionally after its bounds.
-func parseArray(b []byte, elem columnType) any {
+func parseArray(b []byte, elem columnType, delimiter byte) any {
 	start := strings.IndexByte(string(b), '{')
 	if start < 0 {
 		return string(b)
 	}
-	p := arrayParser{text: b, at: start + 1, elem: elem}
+	p := arrayParser{pgParser{text: b, at: start + 1}, elem, delimiter}
 	return p.list()
 }
 
-type arrayParser struct {
+// pgParser parses the text form of a value that is made of others.
+type pgParser struct {
 	text []byte
 	at   int
-	elem columnType
+}
+
+type arrayParser struct {
+	pgParser
+	elem      columnType
+	delimiter byte
 }
 
 func (p *arrayParser) list() []any {
@@ -260,16 +264,16 @@ func (p *arrayParser) list() []any {
 		case '}':
 			p.at++
 			return out
-		case ',':
+		case p.delimiter:
 			p.at++
 		case '{':
 			p.at++
 			out = append(out, p.list())
 		case '"':
-			out = append(out, p.elem.convert(p.quoted()))
+			out = append(out, p.elem.convert(p.quoted(nil)))
 		default:
 			from := p.at
-			for p.at < len(p.text) && p.text[p.at] != ',' && p.text[p.at] != '}' {
+			for p.at < len(p.text) && p.text[p.at] != p.delimiter && p.text[p.at] != '}' {
 				p.at++
 			}
 			if word := p.text[from:p.at]; string(word) == "NULL" {
@@ -282,16 +286,66 @@ func (p *arrayParser) list() []any {
 	return out
 }
 
-func (p *arrayParser) quoted() []byte {
-	var out []byte
-	for p.at++; p.at < len(p.text) && p.text[p.at] != '"'; p.at++ {
-		if p.text[p.at] == '\\' && p.at+1 < len(p.text) {
+// quoted appends a text between quotes, in which a backslash or a quote is before each of them.
+func (p *pgParser) quoted(out []byte) []byte {
+	for p.at++; p.at < len(p.text); p.at++ {
+		c, last := p.text[p.at], p.at+1 == len(p.text)
+		switch {
+		case c == '"' && (last || p.text[p.at+1] != '"'):
+			p.at++
+			return out
+		case (c == '"' || c == '\\') && !last:
 			p.at++
 		}
 		out = append(out, p.text[p.at])
 	}
-	p.at++
 	return out
+}
+
+// compositeOf returns the type of rows with these attributes. A row of a caller has the attributes of today; one whose
+// type has changed since is returned as text.
+func compositeOf(members []*schema.Member, types []columnType) columnType {
+	return columnType{schema.ObjectOf(members...).AsNullable(), func(b []byte) any {
+		fields, ok := parseRow(b)
+		if !ok || len(fields) != len(types) {
+			return string(b)
+		}
+		out := make(map[string]any, len(fields))
+		for i, f := range fields {
+			out[members[i].Name] = nil
+			if f != nil {
+				out[members[i].Name] = types[i].convert(f)
+			}
+		}
+		return out
+	}}
+}
+
+// parseRow parses the text form of a row: (1,,"a ""b"""), where nothing is null.
+func parseRow(b []byte) (fields [][]byte, ok bool) {
+	if len(b) < 2 || b[0] != '(' || b[len(b)-1] != ')' {
+		return nil, false
+	}
+	p := pgParser{text: b[:len(b)-1], at: 1}
+	for {
+		var field []byte
+		for p.at < len(p.text) && p.text[p.at] != ',' {
+			if field == nil {
+				field = []byte{}
+			}
+			if p.text[p.at] == '"' {
+				field = p.quoted(field)
+				continue
+			}
+			field = append(field, p.text[p.at])
+			p.at++
+		}
+		fields = append(fields, field)
+		if p.at >= len(p.text) {
+			return fields, true
+		}
+		p.at++
+	}
 }
 
 // pgArguments encodes bound values as text, which the server parses as the type of the parameter. So a

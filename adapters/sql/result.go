@@ -216,7 +216,7 @@ var (
 	textType      = columnType{nullable(schema.String, ""), convertString}
 	dateType      = columnType{nullable(schema.String, "date"), convertString}
 	decimalText   = columnType{nullable(schema.String, "decimal"), convertString}
-	decimalNumber = columnType{nullable(schema.Number, "decimal"), convertDecimal}
+	decimalNumber = columnType{numberOrName("decimal"), convertDecimal}
 	jsonType      = columnType{&schema.Type{Kind: schema.Any}, convertJSON}
 )
 
@@ -230,11 +230,22 @@ func convertInteger(b []byte) any {
 	return n
 }
 
-// convertFloat returns nil for NaN and the infinities, which JSON does not have.
+// numberOrName is the type of numbers of which some have a name, for JSON has no number that is infinite or none.
+func numberOrName(doc string) *schema.Type {
+	names := &schema.Type{Kind: schema.String}
+	for _, name := range []string{"NaN", "Infinity", "-Infinity"} {
+		names.Enum = append(names.Enum, schema.EnumValue{Value: name})
+	}
+	t := schema.OneOf(&schema.Type{Kind: schema.Number}, names).AsNullable()
+	t.Description = doc
+	return t
+}
+
+// convertFloat returns NaN and the infinities by the names that PostgreSQL writes and reads.
 func convertFloat(b []byte) any {
 	f, err := strconv.ParseFloat(string(b), 64)
 	if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
-		return nil
+		return string(b)
 	}
 	return f
 }
@@ -250,7 +261,7 @@ func convertNumber(b []byte) any {
 
 func convertDecimal(b []byte) any {
 	if len(b) == 0 || b[len(b)-1] < '0' || b[len(b)-1] > '9' { // NaN, Infinity
-		return nil
+		return string(b)
 	}
 	return convertNumber(b)
 }

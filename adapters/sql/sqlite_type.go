@@ -51,9 +51,11 @@ func (t sqliteType) convert(v any, size *int) any {
 		if t == sqliteBool && (v == 0 || v == 1) {
 			return v == 1
 		}
-	case float64:
-		if math.IsInf(v, 0) || math.IsNaN(v) {
-			return nil
+	case float64: // SQLite stores NaN as null
+		if math.IsInf(v, 1) {
+			return sqliteInfinity
+		} else if math.IsInf(v, -1) {
+			return "-" + sqliteInfinity
 		}
 	case string:
 		*size += len(v)
@@ -71,6 +73,10 @@ func (t sqliteType) convert(v any, size *int) any {
 	}
 	return v
 }
+
+// sqliteInfinity is how SQLite writes infinity in JSON. A column for numbers takes the text for the number, so a value
+// that was read finds its row.
+const sqliteInfinity = "9e999"
 
 var timeLayouts = []string{
 	"2006-01-02 15:04:05.999999999Z07:00", "2006-01-02T15:04:05.999999999Z07:00",

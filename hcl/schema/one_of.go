@@ -75,6 +75,9 @@ func (t *Type) findDefault() string {
 	return t.Elem.findDefault()
 }
 
+// OneOf returns the type of the values of all alternatives, of which there are two or more.
+func OneOf(alternatives ...*Type) *Type { return unionOf(alternatives) }
+
 // unionOf returns the type of the values of all alternatives.
 func unionOf(alternatives []*Type) *Type {
 	nullable := false
