@@ -14,6 +14,7 @@ import (
 	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/internal/backoff"
+	"hatchel/internal/contentcoding"
 	"hatchel/internal/cut"
 	"hatchel/internal/lazyregexp"
 	"hatchel/internal/neterror"
@@ -97,19 +98,28 @@ var tlsMessages = map[neterror.Reason]string{
 	neterror.NoTLS:     "no secure connection to the service could be made",
 }
 
+// msgBrokenCoding is the message for a body that cannot be decoded.
+const msgBrokenCoding = "the service's response is not valid %s, although its Content-Encoding says so"
+
 // permanentMessage returns the message for an error that another attempt would repeat, or "".
 func permanentMessage(err error) string {
 	var upload *adapters.Fault
 	var tooLarge *tooLargeError
+	var coding *contentcoding.Error
 	switch {
 	case errors.As(err, &upload): // reading an uploaded file failed, so the request is not complete
 		return upload.Message
 	case errors.As(err, &tooLarge):
 		return fmt.Sprintf("the service's response is larger than %s; request less of it", hcl.Size(tooLarge.limit))
+	case errors.As(err, &coding):
+		return fmt.Sprintf(msgBrokenCoding, coding.Coding)
 	case strings.Contains(err.Error(), "failed to parse Location header"):
 		return "the service redirects to an address that is not a URL"
 	}
-	for _, part := range []string{"malformed HTTP", "malformed MIME header", "invalid header", "gzip: "} {
+	if strings.Contains(err.Error(), "gzip: ") {
+		return fmt.Sprintf(msgBrokenCoding, "gzip")
+	}
+	for _, part := range []string{"malformed HTTP", "malformed MIME header", "invalid header"} {
 		if strings.Contains(err.Error(), part) {
 			return "the service's response is not valid HTTP"
 		}

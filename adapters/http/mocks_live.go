@@ -15,6 +15,7 @@ import (
 
 	"hatchel/hcl/mock"
 	"hatchel/hcl/value"
+	"hatchel/internal/contentcoding"
 )
 
 // ownHeaders are headers of requests that the program sets, or that differ each time.
@@ -57,7 +58,7 @@ func (r *mockedRequest) taped() map[string]any {
 
 // send asks the service for real, and records its answer.
 func (t *mockedTransport) send(r *mockedRequest, q *mock.Question) (*nethttp.Response, error) {
-	resp, err := t.service.transport.RoundTrip(r.Request)
+	resp, err := t.service.decoding.RoundTrip(r.Request)
 	mocks := t.service.mocks
 	if !mocks.IsRecording() {
 		return resp, err
@@ -70,9 +71,9 @@ func (t *mockedTransport) send(r *mockedRequest, q *mock.Question) (*nethttp.Res
 		}
 		return nil, err
 	}
-	if code := resp.Header.Get("Content-Encoding"); code != "" && code != "identity" {
-		mocks.FailRecording(q.Secrets, "the answer to %s is compressed, because the request has an Accept-Encoding "+
-			"header", q.Name)
+	if coding := contentcoding.Unknown(resp.Header); coding != "" {
+		mocks.FailRecording(q.Secrets, "the answer to %s has the content encoding %s, which is not decoded", q.Name,
+			coding)
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxTapedBody+1))
 	if err != nil || len(body) > maxTapedBody {

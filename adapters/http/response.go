@@ -2,6 +2,7 @@ package http
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,12 +20,12 @@ import (
 	"hatchel/hcl"
 	"hatchel/hcl/functions"
 	"hatchel/hcl/value"
+	"hatchel/internal/contentcoding"
 	"hatchel/internal/cut"
 )
 
 // read converts a response to the output of the block.
 func (a *action) read(resp *nethttp.Response, r *compiledRequest) (map[string]any, *failure) {
-	contentType := resp.Header.Get("Content-Type")
 	if !a.okStatus.contains(resp.StatusCode) {
 		head, _ := io.ReadAll(io.LimitReader(resp.Body, maxExcerptBytes))
 		r.traceResponse(resp, head)
@@ -40,7 +41,8 @@ func (a *action) read(resp *nethttp.Response, r *compiledRequest) (map[string]an
 	}
 	raw = r.hideFetchedToken(raw, resp.Header)
 	r.traceResponse(resp, raw)
-	body, failed := a.decode(resp.Request.Context(), raw, contentType, r)
+	content := content{raw, resp.Header.Get("Content-Type"), contentcoding.Unknown(resp.Header)}
+	body, failed := a.decode(resp.Request.Context(), content, r)
 	if failed != nil {
 		failed.Change = adapters.ChangeDone
 		return nil, failed
@@ -114,19 +116,45 @@ func readBody(resp *nethttp.Response, limit int64) ([]byte, error) {
 	}
 }
 
-func (a *action) decode(ctx context.Context, raw []byte, contentType string, r *compiledRequest) (any, *failure) {
+// content is the body of a response with what its headers say of it.
+type content struct {
+	raw         []byte
+	contentType string
+	coding      string // the content codings that were not decoded; empty for none
+}
+
+// codingFailure returns the failure of a body that cannot be read because of its coding; nil if that is not the reason.
+func (c content) codingFailure() *failure {
+	if c.coding == "" {
+		return nil
+	}
+	message := fmt.Sprintf("the service's response has the content encoding %s, which is not supported; %s are",
+		cut.Runes(c.coding, 60), contentcoding.Supported)
+	return newPermanentFailure(message, nil)
+}
+
+// decode converts a body as the author has declared. A body in an unknown coding may be what it seems to be, because
+// some services name codings that they do not use.
+func (a *action) decode(ctx context.Context, c content, r *compiledRequest) (any, *failure) {
 	if a.method == nethttp.MethodHead {
 		return nil, nil
 	}
 	switch a.block.As {
 	case asBytes:
-		return value.Bytes(raw), nil
+		if failed := c.codingFailure(); failed != nil {
+			return nil, failed
+		}
+		return value.Bytes(c.raw), nil
 	case asText:
-		return decodeText(raw, contentType)
+		text, failed := decodeText(c.raw, c.contentType)
+		if failed != nil {
+			return nil, cmp.Or(c.codingFailure(), failed)
+		}
+		return text, nil
 	}
-	text, err := value.Compact(raw)
+	text, err := value.Compact(c.raw)
 	if err != nil {
-		return nil, notJSONFailure(err, text, contentType, r)
+		return nil, cmp.Or(c.codingFailure(), notJSONFailure(err, text, c.contentType, r))
 	}
 	if a.response == nil {
 		if len(text) == 0 {

@@ -167,7 +167,7 @@ func TestCompressedResponse(t *testing.T) {
 	})
 	t.Run("is rejected if it is damaged", func(t *testing.T) {
 		_, err := b.Do(t.Context(), `{"p": "broken"}`)
-		wantPart(t, wantFault(t, err).Message, "the service's response is not valid HTTP")
+		wantPart(t, wantFault(t, err).Message, "the service's response is not valid gzip, although its Content-Encoding says so")
 	})
 }
 

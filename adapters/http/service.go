@@ -14,6 +14,7 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/internal/contentcoding"
 )
 
 // service is an HTTP service with its pool of connections. It is the handle of a connection block; a
@@ -22,6 +23,7 @@ type service struct {
 	client       *resty.Client
 	clientForGet *resty.Client // sends a GET with a body, and costs a GET without one more
 	transport    *nethttp.Transport
+	decoding     nethttp.RoundTripper // transport, with decoded responses
 	userAgent    []string
 	ctx          context.Context // for work that outlives a call; env.Defer ends that work
 
@@ -58,6 +60,7 @@ func newService(ctx context.Context, tlsConfig *tls.Config, redirects int, env a
 	// There is no cookie jar, because callers must not share a session.
 	s := &service{
 		transport: t,
+		decoding:  contentcoding.Transport{Next: t},
 		userAgent: []string{"hatchel/" + env.Version},
 		ctx:       context.WithoutCancel(ctx),
 		maxBody:   defaultMaxBody,
@@ -65,7 +68,7 @@ func newService(ctx context.Context, tlsConfig *tls.Config, redirects int, env a
 		redirects: redirects,
 		mocks:     env.Mocks,
 	}
-	client := resty.NewWithClient(&nethttp.Client{Transport: t, CheckRedirect: checkRedirect(redirects)})
+	client := resty.NewWithClient(&nethttp.Client{Transport: s.decoding, CheckRedirect: checkRedirect(redirects)})
 	if s.mocks != nil {
 		client.SetTransport(&mockedTransport{s, env.ConnectionName})
 	}

@@ -134,6 +134,8 @@ var owners = map[string][]string{
 	"mvdan.cc/sh/":                            {"hcl/template/shelltext", "cmd/hatchel/importer/curl"},
 	"golang.org/x/tools/txtar":                {"hcl/template/templatetest"},
 	"github.com/go-resty/resty/":              {"adapters/http", "runtime/durable/webhook"},
+	"github.com/andybalholm/brotli":           {"internal/contentcoding"},
+	"github.com/klauspost/compress/zstd":      {"internal/contentcoding"},
 	"golang.org/x/net/http/httpguts":          {"adapters/http"},
 	"go.yaml.in/yaml/":                        {"cmd/hatchel/importer/*"},
 	"golang.org/x/text/encoding/charmap":      {"adapters/http"},

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"hatchel/hcl"
+	"hatchel/internal/contentcoding"
 	"hatchel/internal/hostname"
 	"hatchel/internal/service"
 )
@@ -71,7 +72,7 @@ func newIssuer(ctx context.Context, j *hcl.JWT, o Options) *issuer {
 	transport.MaxResponseHeaderBytes = 64 << 10
 	i := &issuer{url: j.Issuer, jwks: j.JWKS, client: &http.Client{
 		Timeout:   requestTimeout,
-		Transport: transport,
+		Transport: contentcoding.Transport{Next: transport},
 		// Keys must come from the declared host.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}

@@ -1,7 +1,9 @@
 package auth_test
 
 import (
+	"compress/zlib"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
@@ -185,6 +187,26 @@ func TestDiscovery(t *testing.T) {
 		c, _ := authenticatorFor(t, hcl.JWT{Issuer: other.URL, Audience: audience, Algorithms: []string{"RS256"}})
 		if diags := c.Probe(t.Context()); len(diags) != 1 || !strings.Contains(diags[0].Detail, "another issuer") {
 			t.Errorf("%v", diags)
+		}
+	})
+	t.Run("reads keys that are compressed", func(t *testing.T) {
+		compressing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			resp, err := http.Get(i.URL + r.URL.Path)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer resp.Body.Close()
+			w.Header().Set("Content-Encoding", "deflate")
+			z := zlib.NewWriter(w)
+			io.Copy(z, resp.Body)
+			z.Close()
+		}))
+		defer compressing.Close()
+		declared := trusting(i)
+		declared.JWKS = compressing.URL + "/keys"
+		if c, _ := authenticatorFor(t, declared); c.Probe(t.Context()) != nil {
+			t.Error("the keys are not read")
 		}
 	})
 	t.Run("is not used when the URL of the keys is declared", func(t *testing.T) {

@@ -19,6 +19,7 @@ import (
 	"syscall"
 	"time"
 
+	"hatchel/internal/contentcoding"
 	"hatchel/internal/lazyregexp"
 )
 
@@ -180,7 +181,7 @@ func (s *source) fetch(location string) ([]byte, error) {
 		dialer.Control = refusePrivate
 	}
 	transport := &http.Transport{DialContext: dialer.DialContext, DisableKeepAlives: true}
-	client := &http.Client{Transport: transport, Timeout: fetchTimeout,
+	client := &http.Client{Transport: contentcoding.Transport{Next: transport}, Timeout: fetchTimeout,
 		CheckRedirect: func(next *http.Request, via []*http.Request) error {
 			switch {
 			case next.URL.Host != at.Host:
