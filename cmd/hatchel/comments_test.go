@@ -197,7 +197,7 @@ var camel = regexp.MustCompile(`(?:^|[^.\w])([A-Za-z][a-z0-9]+[A-Z]\w*)`)
 
 // foreignWords are such words of comments that are no names of this module.
 var foreignWords = strings.Fields(`
-	ReadTimeout macOS OpenPGP W3C ConfigMap ConfigMaps StateDirectory encodeURIComponent formData indicatorsSearch listHTTPRoutesV2`)
+	ReadTimeout macOS OpenPGP W3C ConfigMap ConfigMaps PowerShell StateDirectory encodeURIComponent formData indicatorsSearch listHTTPRoutesV2`)
 
 // TestCommentsUseNamesThatExist fails for a comment with a name that is nowhere in the code: neither an identifier nor
 // a part of a text.

@@ -109,17 +109,17 @@ either: with --update, give it again.`,
 		Example: `  hatchel import curl -- curl 'https://api.example.com/orders?status=open' -u ada:pw
   hatchel import curl -o ./tools --name open_order < command.txt`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			words := args
+			command := curl.Command{Words: args}
 			if len(args) == 0 {
 				src, err := io.ReadAll(io.LimitReader(cmd.InOrStdin(), 5<<20))
 				if err != nil {
 					return failf("standard input cannot be read: %s", reason(err))
 				}
-				if words, err = curl.Split(string(src)); err != nil {
+				if command, err = curl.Split(string(src)); err != nil {
 					return misusef("%s", err)
 				}
 			}
-			r, err := curl.Import(words, name)
+			r, err := curl.Import(command, name)
 			if err != nil {
 				return misusef("%s", err)
 			}

@@ -6,211 +6,175 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"path"
+	"slices"
 	"strings"
 
-	"mvdan.cc/sh/v3/expand"
-	"mvdan.cc/sh/v3/syntax"
-
+	"hatchel/cmd/hatchel/importer"
 	"hatchel/internal/hostname"
+	"hatchel/internal/lazyregexp"
 )
-
-// reference surrounds the name of a shell variable in a word. It cannot occur in an argument of a program.
-const reference = "\x00"
-
-// maxCommand is the maximum size of a command in bytes.
-const maxCommand = 4 << 20
-
-// Split returns the words of a command as a shell does, without running anything. A variable becomes its name between
-// two reference bytes.
-func Split(command string) ([]string, error) {
-	if len(command) > maxCommand {
-		return nil, fmt.Errorf("the command is larger than %d MiB", maxCommand>>20)
-	}
-	command = strings.TrimPrefix(strings.TrimSpace(command), "$ ")
-	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(command), "")
-	if err != nil {
-		return nil, fmt.Errorf("the command is not valid: %w", err)
-	}
-	errPlain := errors.New("give one plain curl command, without pipes, redirections and other commands")
-	if len(file.Stmts) != 1 {
-		return nil, errPlain
-	}
-	stmt := file.Stmts[0]
-	call, ok := stmt.Cmd.(*syntax.CallExpr)
-	if !ok || len(call.Assigns) > 0 || len(stmt.Redirs) > 0 || stmt.Background || stmt.Negated {
-		return nil, errPlain
-	}
-	config := &expand.Config{Env: expand.FuncEnviron(func(name string) string { return reference + name + reference })}
-	var words []string
-	for _, w := range call.Args {
-		unsupported := false
-		syntax.Walk(w, func(n syntax.Node) bool {
-			switch n := n.(type) {
-			case *syntax.CmdSubst, *syntax.ArithmExp, *syntax.ProcSubst, *syntax.ExtGlob:
-				unsupported = true
-			case *syntax.ParamExp:
-				computed := n.Length || n.Exp != nil || n.Index != nil || n.Slice != nil || n.Repl != nil
-				unsupported = unsupported || computed
-			}
-			return !unsupported
-		})
-		if unsupported {
-			return nil, fmt.Errorf("a word of the command is computed by the shell; write its value or a variable")
-		}
-		word, err := expand.Literal(config, w)
-		if err != nil {
-			return nil, fmt.Errorf("a word of the command cannot be read: %w", err)
-		}
-		words = append(words, word)
-	}
-	return words, nil
-}
 
 // request is what a command sends.
 type request struct {
 	method  string
 	url     *url.URL
 	headers [][2]string
-	user    string // user:password
+	removed []string // headers that the command does not send: -H 'Name:'
+	user    string   // user:password
+	asked   bool     // curl asks for the password
 	data    []string
-	isJSON  bool // --json
-	files   bool // some data is read from a file
+	isJSON  bool     // --json
+	files   []string // from which data is read
 	form    [][2]string
 	inQuery bool // -G
 	timeout string
-	ignored []string // options without a counterpart that change the request
+	output  string // file of the response
+	losses  []loss
+
+	stdin    string
+	hasStdin bool
+
+	target     string
+	scheme     string // of a target without one
+	head, glob bool
+	pathAsIs   bool
+	upload     bool // -T
+	isBinary   bool // --data-binary
+	follows    bool // -L
+	otherAuth  bool // a way to authenticate that no connection has
 }
 
-// options are the options of curl that matter: those with a value are true.
-var options = map[string]bool{
-	"request": true, "header": true, "data": true, "data-ascii": true, "data-raw": true, "data-binary": true,
-	"data-urlencode": true, "json": true, "form": true, "form-string": true, "user": true, "get": false, "head": false,
-	"user-agent": true, "referer": true, "cookie": true, "url": true, "url-query": true, "oauth2-bearer": true,
-	"max-time": true,
-}
+// loss is something of the command that the tool does not have.
+type loss struct{ kind, detail string }
 
-// printing are the options that change only what curl prints or how it connects, and that need no report.
-var printing = map[string]bool{
-	"silent": false, "show-error": false, "verbose": false, "include": false, "output": true, "remote-name": false,
-	"fail": false, "fail-with-body": false, "compressed": false, "location": false, "write-out": true, "globoff": false,
-	"no-progress-meter": false, "progress-bar": false, "dump-header": true, "http1.1": false, "http2": false,
-	"ipv4": false, "ipv6": false, "no-buffer": false, "basic": false, "path-as-is": false, "trace": true,
-	"trace-ascii": true,
-}
+func (r *request) lose(kind, detail string) { r.losses = append(r.losses, loss{kind, detail}) }
 
-// reported are the options without a counterpart.
-var reported = map[string]bool{
-	"insecure": false, "cacert": true, "cert": true, "key": true, "proxy": true, "connect-timeout": true,
-	"resolve": true, "retry": true, "digest": false, "ntlm": false, "negotiate": false, "cookie-jar": true,
-	"upload-file": true,
-	"range":       true, "limit-rate": true, "aws-sigv4": true,
-	"interface": true, "unix-socket": true, "connect-to": true,
-	"max-redirs": true, "retry-delay": true, "retry-max-time": true, "proxy-user": true, "noproxy": true,
-	"location-trusted": false,
-}
-
-// letters are the short options.
-var letters = map[byte]string{
-	'X': "request", 'H': "header", 'd': "data", 'F': "form", 'u': "user", 'G': "get", 'I': "head", 'A': "user-agent",
-	'e': "referer", 'b': "cookie", 'm': "max-time", 's': "silent", 'S': "show-error", 'v': "verbose", 'i': "include",
-	'o': "output", 'O': "remote-name", 'f': "fail", 'L': "location", 'w': "write-out", 'g': "globoff",
-	'#': "progress-bar", 'D': "dump-header", 'N': "no-buffer", 'k': "insecure", 'E': "cert", 'x': "proxy",
-	'c': "cookie-jar",
-	'T': "upload-file", 'r': "range", '4': "ipv4", '6': "ipv6", 'U': "proxy-user",
-}
-
-// parse reads the words of a command.
-func parse(words []string) (*request, error) {
-	if len(words) > 0 && (words[0] == "curl" || strings.HasSuffix(words[0], "/curl")) {
+// parse reads a command.
+func parse(c Command) (*request, error) {
+	words := c.Words
+	r := &request{glob: true, scheme: "http", stdin: c.Stdin, hasStdin: c.HasStdin}
+	for _, d := range c.Dropped {
+		r.lose("part left out", d+" is no part of a request")
+	}
+	for _, program := range c.Computed {
+		r.lose("computed value", "a shell computes it with "+program+": set what has its place")
+	}
+	if len(words) > 0 && isCurl(words[0]) {
 		words = words[1:]
 	}
-	r := new(request)
-	var target string
 	for i := 0; i < len(words); i++ {
 		word := words[i]
 		var name, value string
 		attached := false
 		switch {
 		case strings.HasPrefix(word, "--") && len(word) > 2:
-			name, value, attached = strings.Cut(word[2:], "=")
+			name = word[2:]
 		case strings.HasPrefix(word, "-") && len(word) > 1:
 			name = letters[word[1]]
 			if rest := word[2:]; rest != "" {
-				if takes, _ := takesValue(name); takes {
+				if o, _ := findOption(name); o.takesValue {
 					value, attached = rest, true
 				} else {
 					words[i] = "-" + rest // several letters in one word
 					i--
 				}
 			}
-		case target != "" && target == words[0] && !strings.ContainsAny(target, ".:/"):
-			return nil, fmt.Errorf("the command is %s; give a curl command", target)
-		case target != "":
-			return nil, errors.New("the command has several URLs; import each alone")
+		case r.target != "" && r.target == words[0] && !strings.ContainsAny(r.target, ".:/"+reference):
+			return nil, fmt.Errorf("the command is %s; give a curl command", r.target)
 		default:
-			target = word
+			if err := r.setTarget(word); err != nil {
+				return nil, err
+			}
 			continue
 		}
-		takes, known := takesValue(name)
+		o, known := findOption(name)
+		if before, after, found := strings.Cut(name, "="); !known && found { // which curl does not accept
+			if o, known = findOption(before); known && o.takesValue {
+				name, value, attached = before, after, true
+			}
+		}
 		if !known {
 			return nil, fmt.Errorf("the option %s of curl is not known here; remove it", word)
 		}
-		if takes && !attached {
+		if o.takesValue && !attached {
 			if i++; i == len(words) {
 				return nil, fmt.Errorf("the option %s requires a value", word)
 			}
 			value = words[i]
 		}
-		if name == "url" {
-			target = value
-		} else if err := r.set(name, value); err != nil {
+		if o.advice != "" {
+			r.lose("option left out", "--"+name+" has no counterpart in a tool: "+o.advice)
+		}
+		if err := r.set(name, value); err != nil {
 			return nil, err
 		}
 	}
-	if target == "" {
+	if r.target == "" {
 		return nil, errors.New("the command has no URL")
 	}
-	return r, r.setURL(target)
+	return r, r.finish()
 }
 
-func takesValue(name string) (takes, known bool) {
-	for _, table := range []map[string]bool{options, printing, reported} {
-		if takes, known = table[name]; known {
-			return takes, true
-		}
+func (r *request) setTarget(target string) error {
+	if r.target != "" {
+		return errors.New("the command has several URLs; import each alone")
 	}
-	return false, false
+	r.target = target
+	return nil
 }
 
 // set applies one option.
 func (r *request) set(name, value string) error {
 	switch name {
+	case "url":
+		return r.setTarget(value)
 	case "request":
-		r.method = strings.ToUpper(value)
+		if r.method = strings.ToUpper(value); r.method != value {
+			r.lose("method", "curl sends "+value+" as it is written, and the tool sends "+r.method)
+		}
 	case "header":
 		return r.addHeader(value)
-	case "user-agent", "referer", "cookie":
-		header := map[string]string{"user-agent": "User-Agent", "referer": "Referer", "cookie": "Cookie"}[name]
-		r.headers = append(r.headers, [2]string{header, value})
+	case "user-agent", "referer":
+		header := map[string]string{"user-agent": "User-Agent", "referer": "Referer"}[name]
+		if value = strings.TrimSuffix(value, ";auto"); value != "" {
+			r.headers = append(r.headers, [2]string{header, replacePlaceholders(value)})
+		}
+	case "cookie":
+		if !strings.Contains(value, "=") && !strings.Contains(value, reference) {
+			r.lose("file of the command", "the cookies of a file are not sent")
+			return nil
+		}
+		r.headers = append(r.headers, [2]string{"Cookie", replacePlaceholders(value)})
 	case "oauth2-bearer":
-		r.headers = append(r.headers, [2]string{"Authorization", "Bearer " + value})
+		r.headers = append(r.headers, [2]string{"Authorization", "Bearer " + replacePlaceholders(value)})
 	case "user":
-		r.user = value
+		r.user = replacePlaceholders(value)
+		if r.asked = !strings.Contains(value, ":"); r.asked {
+			r.user += ":"
+		}
 	case "json":
 		r.isJSON = true
-		r.addData(value)
-	case "data", "data-ascii", "data-binary":
-		r.addData(value)
+		return r.addData(value)
+	case "data", "data-ascii":
+		return r.addData(value)
+	case "data-binary":
+		r.isBinary = true
+		return r.addData(value)
 	case "data-raw":
 		r.data = append(r.data, value)
 	case "data-urlencode":
-		key, text, ok := strings.Cut(value, "=")
-		if !ok {
-			key, text = "", value
-		}
-		r.data = append(r.data, strings.TrimPrefix(url.QueryEscape(key)+"="+escape(text), "="))
+		return r.addEncoded(value)
 	case "url-query":
-		r.ignored = append(r.ignored, "--url-query")
+		if text, raw := strings.CutPrefix(value, "+"); raw {
+			r.addQuery(text)
+			return nil
+		}
+		encoded, file := encode(value)
+		if file != "" {
+			return errors.New("--url-query reads a file; write the parameter")
+		}
+		r.addQuery(encoded)
 	case "form", "form-string":
 		key, text, ok := strings.Cut(value, "=")
 		if !ok {
@@ -223,88 +187,268 @@ func (r *request) set(name, value string) error {
 	case "get":
 		r.inQuery = true
 	case "head":
-		r.method = "HEAD"
+		r.head = true
+	case "upload-file":
+		r.upload = true
+		r.files = append(r.files, value)
 	case "max-time":
 		r.timeout = value
-	default:
-		if _, report := reported[name]; report {
-			r.ignored = append(r.ignored, "--"+name)
-		}
+	case "output":
+		r.output = value
+	case "proto-default":
+		r.scheme = value
+	case "path-as-is":
+		r.pathAsIs = true
+	case "globoff":
+		r.glob = false
+	case "location", "location-trusted":
+		r.follows = true
+	case "digest", "ntlm", "ntlm-wb", "negotiate", "aws-sigv4":
+		r.otherAuth = true
+	case "next":
+		return errors.New("the command sends several requests (--next); import each alone")
+	case "config":
+		return errors.New("the command reads options from a file (--config); write them in the command")
 	}
 	return nil
 }
 
-// escape escapes a value of a form, except references to shell variables.
+// addQuery adds a parameter to the query.
+func (r *request) addQuery(parameter string) {
+	separator := "?"
+	if strings.Contains(r.target, "?") {
+		separator = "&"
+	}
+	if r.target == "" {
+		r.data, r.inQuery = append(r.data, parameter), true
+		return
+	}
+	r.target += separator + parameter
+}
+
+// addEncoded adds data of --data-urlencode: content, =content, name=content, @file or name@file.
+func (r *request) addEncoded(value string) error {
+	encoded, file := encode(value)
+	if file != "" {
+		if r.inQuery {
+			return errors.New("--data-urlencode reads a file; write the parameter")
+		}
+		r.files = append(r.files, file)
+		return nil
+	}
+	r.data = append(r.data, encoded)
+	return nil
+}
+
+// encode encodes a value as --data-urlencode does, or returns the file that it names.
+func encode(value string) (encoded, file string) {
+	at := strings.IndexAny(value, "=@")
+	switch {
+	case at < 0:
+		return escape(value), ""
+	case value[at] == '@':
+		return "", value[at+1:]
+	case at == 0:
+		return escape(value[1:]), ""
+	}
+	return value[:at+1] + escape(value[at+1:]), ""
+}
+
+// escape escapes a value of a form, except references to variables.
 func escape(text string) string {
 	return strings.ReplaceAll(url.QueryEscape(text), "%00", reference)
 }
 
 func (r *request) addHeader(value string) error {
 	name, text, ok := strings.Cut(value, ":")
-	if !ok || strings.HasPrefix(value, "@") {
-		if strings.HasSuffix(value, ";") || strings.HasPrefix(value, "@") {
-			r.ignored = append(r.ignored, "an empty header or a file of headers")
-			return nil
-		}
-		return errors.New("a header has no value: write -H 'Name: value'")
-	}
-	if strings.ContainsAny(strings.TrimSpace(value), "\r\n") {
+	empty := strings.TrimSuffix(strings.TrimSpace(value), ";")
+	switch {
+	case strings.HasPrefix(value, "@"):
+		r.lose("file of the command", "the headers of a file are not sent")
+		return nil
+	case strings.ContainsAny(strings.TrimSpace(value), "\r\n"):
 		return errors.New("a header has a line break: write one -H for each header")
+	case !ok && empty != strings.TrimSpace(value):
+		r.headers = append(r.headers, [2]string{empty, ""})
+		return nil
+	case !ok:
+		return errors.New("a header has no value: write -H 'Name: value'")
+	case strings.TrimSpace(text) == "":
+		r.removed = append(r.removed, strings.ToLower(strings.TrimSpace(name)))
+		return nil
 	}
-	r.headers = append(r.headers, [2]string{strings.TrimSpace(name), strings.TrimSpace(text)})
+	r.headers = append(r.headers, [2]string{strings.TrimSpace(name), replacePlaceholders(strings.TrimSpace(text))})
 	return nil
 }
 
-func (r *request) addData(value string) {
-	if strings.HasPrefix(value, "@") {
-		r.files = true
-		return
+func (r *request) addData(value string) error {
+	file, isFile := strings.CutPrefix(value, "@")
+	switch {
+	case isFile && file == "-" && r.hasStdin:
+		r.data = append(r.data, r.stdin)
+	case isFile && r.inQuery:
+		return errors.New("-G -d @… reads parameters from a file; write them")
+	case isFile:
+		r.files = append(r.files, file)
+	default:
+		r.data = append(r.data, value)
 	}
-	r.data = append(r.data, value)
+	return nil
 }
 
-func (r *request) setURL(target string) error {
-	if !strings.Contains(target, "://") {
-		target = "https://" + target
+// mark replaces reference in a URL and in JSON.
+const mark = "__hatchel__"
+
+var (
+	braces      = lazyregexp.New(`\{\{\s*\$?([A-Za-z_][A-Za-z0-9_. -]*?)\s*\}\}`)
+	brackets    = lazyregexp.New(`<([A-Za-z][A-Za-z0-9 _.-]{0,60})>`)
+	inPath      = lazyregexp.New(`\{([A-Za-z_][A-Za-z0-9_.-]*)\}|\[([A-Za-z_][A-Za-z0-9_.-]*)\]`)
+	colonWord   = lazyregexp.New(`/:([A-Za-z_][A-Za-z0-9_]*)`)
+	globbed     = lazyregexp.New(`\{[^{}]*,[^{}]*\}|\[[0-9a-zA-Z]+-[0-9a-zA-Z]+(?::[0-9]+)?\]`)
+	missingHost = lazyregexp.New(`^(?:[A-Za-z]+://)?` + mark)
+)
+
+// replacePlaceholders replaces {{name}} and <name>, which documentation writes for values, by references.
+func replacePlaceholders(text string) string {
+	for _, re := range []*lazyregexp.Regexp{braces, brackets} {
+		text = re.ReplaceAllStringFunc(text, func(m string) string { return placeholder(re.FindStringSubmatch(m)[1]) })
 	}
-	u, problem := hostname.ParseURL(strings.ReplaceAll(target, reference, "__hatchel__"),
+	return text
+}
+
+// placeholder returns the reference to a value that has no variable.
+func placeholder(name string) string { return reference + "-" + importer.Identifier(name) + reference }
+
+// replacePathPlaceholders replaces the placeholders that only the path of a URL has: {name}, [name] and /:name.
+func replacePathPlaceholders(target string) string {
+	before, after := target, ""
+	if at := strings.IndexAny(target, "?#"); at >= 0 {
+		before, after = target[:at], target[at:]
+	}
+	start := strings.Index(before, "://") + 1
+	path := strings.IndexByte(before[start+2*min(start, 1):], '/')
+	if path < 0 {
+		return target
+	}
+	path += start + 2*min(start, 1)
+	text := inPath.ReplaceAllStringFunc(before[path:], func(m string) string { return placeholder(m[1 : len(m)-1]) })
+	text = colonWord.ReplaceAllStringFunc(text, func(m string) string { return "/" + placeholder(m[2:]) })
+	return before[:path] + text + after
+}
+
+// finish reads the URL, once all options are known.
+func (r *request) finish() error {
+	target := replacePlaceholders(r.target)
+	if r.glob && globbed.MatchString(strings.TrimPrefix(target, "http://[")) && !strings.Contains(target, "://[") {
+		return errors.New("the URL has a list {a,b} or a range [1-9], for which curl sends several requests; " +
+			"import one of them")
+	}
+	target = strings.ReplaceAll(replacePathPlaceholders(target), reference, mark)
+	if missingHost.MatchString(target) {
+		return errors.New("the host of the URL is a variable; write the host")
+	}
+	hasScheme := strings.Contains(strings.SplitN(target, "?", 2)[0], "://")
+	if !hasScheme {
+		target = r.scheme + "://" + target
+	}
+	u, problem := hostname.ParseURL(strings.ReplaceAll(target, " ", "%20"),
 		hostname.User|hostname.Query|hostname.Fragment)
 	switch {
 	case problem != "":
 		return fmt.Errorf("the URL of the command cannot be imported: %s", problem)
-	case strings.Contains(u.Host, "__hatchel__"):
-		return errors.New("the host of the URL is a variable of the shell; write the host")
+	case strings.Contains(u.Host, mark):
+		return errors.New("the host of the URL is a variable; write the host")
+	case !hasScheme && hostname.IsReadable(u):
+		r.lose("no scheme", "curl sends http to an address without a scheme: write https in base_url if the service "+
+			"has it")
 	}
-	u.Path = strings.ReplaceAll(u.Path, "__hatchel__", reference)
-	u.RawQuery = strings.ReplaceAll(u.RawQuery, "__hatchel__", reference)
 	if u.User != nil && r.user == "" {
-		r.user = strings.ReplaceAll(u.User.String(), "__hatchel__", reference)
-		if name := u.User.Username(); name != "" {
-			password, _ := u.User.Password()
-			r.user = strings.ReplaceAll(name+":"+password, "__hatchel__", reference)
-		}
+		password, _ := u.User.Password()
+		r.user = strings.ReplaceAll(u.User.Username()+":"+password, mark, reference)
 	}
 	if r.inQuery && len(r.data) > 0 {
 		u.RawQuery = strings.Trim(u.RawQuery+"&"+strings.Join(r.data, "&"), "&")
 		r.data = nil
 	}
-	if r.url = u; r.method == "" {
-		r.method = "GET"
-		if len(r.data) > 0 || len(r.form) > 0 || r.files {
-			r.method = "POST"
-		}
+	if r.upload && len(r.files) > 0 && strings.HasSuffix(u.Path, "/") {
+		u = u.JoinPath(path.Base(strings.ReplaceAll(r.files[0], `\`, "/")))
 	}
-	switch r.method {
-	case "GET", "POST", "PUT", "PATCH", "DELETE", "HEAD":
+	r.url = u
+	if err := r.resolveDots(); err != nil {
+		return err
+	}
+	if path := r.url.EscapedPath(); strings.HasPrefix(path, "//") {
+		r.lose("path", "it begins with several slashes: the tool sends one slash")
+		clean := "/" + strings.TrimLeft(path, "/")
+		r.url.Path, r.url.RawPath = pathText(clean), clean
+	}
+	if r.follows {
+		r.lose("redirects", "--location follows redirects to every host, and repeats a POST as a GET; a tool follows "+
+			"those of a GET on its host")
+	}
+	return r.chooseMethod()
+}
+
+func (r *request) chooseMethod() error {
+	switch {
+	case r.method != "":
+	case r.head:
+		r.method = "HEAD"
+	case r.upload:
+		r.method = "PUT"
+	case len(r.data) > 0 || len(r.form) > 0 || len(r.files) > 0:
+		r.method = "POST"
+	default:
+		r.method = "GET"
+	}
+	if !slices.Contains([]string{"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"}, r.method) {
+		return fmt.Errorf("the method %.20s cannot be imported: a tool sends GET, POST, PUT, PATCH, DELETE or HEAD",
+			r.method)
+	}
+	return nil
+}
+
+// resolveDots removes the segments . and .. from the path, as curl does.
+func (r *request) resolveDots() error {
+	escaped := r.url.EscapedPath()
+	segments := strings.Split(escaped, "/")
+	isDots := func(s string) bool {
+		s = strings.ReplaceAll(strings.ToLower(s), "%2e", ".")
+		return s == "." || s == ".."
+	}
+	if !slices.ContainsFunc(segments, isDots) {
 		return nil
 	}
-	return fmt.Errorf("the method %s cannot be imported: a tool sends GET, POST, PUT, PATCH, DELETE or HEAD", r.method)
+	if r.pathAsIs {
+		return errors.New("the path has the segment . or .., which --path-as-is sends: a tool cannot; " +
+			"write the path that the service reads")
+	}
+	var kept []string
+	for i, s := range segments {
+		switch dots := strings.ReplaceAll(strings.ToLower(s), "%2e", "."); {
+		case dots != "." && dots != "..":
+			kept = append(kept, s)
+			continue
+		case dots == ".." && len(kept) > 1:
+			kept = kept[:len(kept)-1]
+		}
+		if i == len(segments)-1 {
+			kept = append(kept, "")
+		}
+	}
+	clean := strings.Join(kept, "/")
+	plain, err := url.PathUnescape(clean)
+	if err != nil {
+		return errors.New("the path of the URL cannot be read")
+	}
+	r.url.Path, r.url.RawPath = plain, clean
+	return nil
 }
 
 // basicOf returns user:password of a header Authorization: Basic, or "".
 func basicOf(value string) string {
 	plain, err := base64.StdEncoding.DecodeString(value)
-	if err != nil {
+	if err != nil || !strings.Contains(string(plain), ":") {
 		return ""
 	}
 	return string(plain)

@@ -8,15 +8,18 @@ import (
 	"strings"
 
 	"hatchel/cmd/hatchel/importer"
+	"hatchel/internal/credential"
+	"hatchel/internal/lazyregexp"
 )
 
 // maxInputs is the maximum number of members of a body that become inputs of their own.
 const maxInputs = 12
 
-// Import generates a tool, and the connection of its host, from the words of a curl command. The name of the tool
-// follows from the method and the path when it is empty. No credential of the command is in the result.
-func Import(words []string, name string) (*importer.Result, error) {
-	req, err := parse(slices.Clone(words))
+// Import generates a tool, and the connection of its host, from a curl command. The name of the tool follows from the
+// method and the path when it is empty. No credential of the command is in the result.
+func Import(c Command, name string) (*importer.Result, error) {
+	c.Words = slices.Clone(c.Words)
+	req, err := parse(c)
 	if err != nil {
 		return nil, err
 	}
@@ -31,8 +34,9 @@ func Import(words []string, name string) (*importer.Result, error) {
 	}
 	g.result.Source = "curl " + name
 	g.query()
-	g.headers()
 	g.body()
+	g.headers()
+	g.decode()
 	g.write()
 	return g.result, nil
 }
@@ -40,22 +44,28 @@ func Import(words []string, name string) (*importer.Result, error) {
 // generator generates the blocks of one command.
 type generator struct {
 	*request
-	result     *importer.Result
-	names      importer.Names // of inputs
-	name       string
-	connection string
-	words      []string // constant words of the path
-	template   string   // of the path
-	inputs     []string
-	queries    []string // entries of query
-	fields     []string // entries of headers
-	content    []string // the argument with the body
-	secrets    []secret
-	auth       map[string][]string // entries of the arguments of auth
+	result      *importer.Result
+	names       importer.Names // of inputs
+	name        string
+	connection  string
+	words       []string // constant words of the path
+	template    string   // of the path
+	inputs      []string
+	queries     []string // entries of query
+	fields      []string // entries of headers
+	content     []string // the argument with the body
+	contentType string   // a header for the body; empty if its argument says it
+	decoding    string   // how the response is decoded; empty for JSON
+	secrets     []secret
+	auth        map[string][]string // entries of the arguments of auth
 
 	secretNames importer.Names
 }
 
+// plainHeader matches the name of a header.
+var plainHeader = lazyregexp.New("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
+
+// lose reports a loss of the tool. It hides lose of request, whose losses are reported with them.
 func (g *generator) lose(kind, detail string) { g.result.Lose(g.name, kind, detail, "") }
 
 // secret declares a secret and returns the reference to it. The same value is one secret. A value that is a shell
@@ -69,7 +79,8 @@ func (g *generator) secret(what, value string) string {
 	}
 	s := secret{base: name, name: g.secretNames.Take(name, 60), value: value}
 	s.env = strings.ToUpper(s.name)
-	if parts := strings.Split(value, reference); len(parts) == 3 && parts[0] == "" && parts[2] == "" {
+	if parts := strings.Split(value, reference); len(parts) == 3 && parts[0] == "" && parts[2] == "" &&
+		!strings.HasPrefix(parts[1], "-") {
 		s.env = parts[1]
 	}
 	g.secrets = append(g.secrets, s)
@@ -94,34 +105,133 @@ func connectionName(u *url.URL) string {
 	return importer.Identifier(name)
 }
 
-// path makes inputs of the words of the path that look like ids.
+// path makes inputs of the words of the path that look like ids, and secrets of those that are credentials.
 func (g *generator) path() {
 	last := ""
-	for _, word := range strings.Split(strings.Trim(g.url.EscapedPath(), "/"), "/") {
+	escaped := g.url.EscapedPath()
+	keys := g.credentialsOfPath(escaped)
+	at := 0
+	for i, word := range strings.Split(escaped, "/") {
+		start, end := at, at+len(word)
+		at = end + 1
 		plain, err := url.PathUnescape(word)
 		if err != nil {
 			plain = word
 		}
-		plain = strings.ReplaceAll(plain, "__hatchel__", reference)
+		if i > 0 {
+			g.template += "/"
+		}
 		typ, isID := looksLikeID(plain)
 		switch {
 		case word == "":
+		case overlaps(keys, start, end):
+			m := keys[slices.IndexFunc(keys, func(k [2]int) bool { return k[0] < end && k[1] > start })]
+			from, to := max(m[0], start), min(m[1], end)
+			what := "key"
+			if last != "" {
+				what = singular(last)
+			}
+			g.template += constantPath(escaped[start:from]) + "${" +
+				g.secret(what, strings.ReplaceAll(pathText(escaped[from:to]), mark, reference)) + "}" +
+				constantPath(escaped[to:end])
+		case strings.Contains(word, mark):
+			g.referencesOfPath(word)
 		case isID:
 			what := "id"
-			if parts := strings.Split(plain, reference); len(parts) == 3 {
-				what = parts[1]
-			} else if last != "" {
+			if last != "" {
 				what = singular(last) + "_id"
 			}
-			g.template += "/${input." + g.input(what, typ) + "}"
+			if isRandomWord(plain) {
+				g.request.lose("id or credential", "a word of the path that looks random is an input: write a secret "+
+					"in its place if it is a credential")
+			}
+			g.template += "${input." + g.input(what, typ) + "}"
 		default:
 			g.words = append(g.words, plain)
 			last = plain
-			g.template += "/" + strings.ReplaceAll(strings.ReplaceAll(word, "${", "%24%7B"), "%{", "%25%7B")
+			g.template += constantPath(word)
 		}
 	}
-	if g.template == "" || strings.HasSuffix(g.url.Path, "/") {
-		g.template += "/"
+	if g.template == "" {
+		g.template = "/"
+	}
+}
+
+func pathText(escaped string) string {
+	if plain, err := url.PathUnescape(escaped); err == nil {
+		return plain
+	}
+	return escaped
+}
+
+// constantPath returns a part of an escaped path for a template.
+func constantPath(escaped string) string {
+	if before, ok := strings.CutSuffix(escaped, "$"); ok { // it would escape an interpolation behind it
+		escaped = before + "%24"
+	}
+	return strings.ReplaceAll(strings.ReplaceAll(escaped, "${", "%24%7B"), "%{", "%25%7B")
+}
+
+// credentialsOfPath returns where the path has credentials: what services are known to put there, and words that look
+// random behind one that says so, such as hooks and keys.
+func (g *generator) credentialsOfPath(escaped string) (found [][2]int) {
+	before := g.url.Host
+	for _, m := range credential.FindAll(before + escaped) {
+		if m.End > len(before) {
+			found = append(found, [2]int{max(m.Start-len(before), 0), m.End - len(before)})
+		}
+	}
+	for i := range found { // a match begins with the words by which it is known
+		if i == 0 && found[0][0] == 0 {
+			found[0][0] = firstRandom(escaped[:found[0][1]])
+		}
+	}
+	at := 0
+	last := strings.HasPrefix(g.url.Host, "hooks.") || strings.HasPrefix(g.url.Host, "webhooks.")
+	for _, word := range strings.Split(escaped, "/") {
+		start, end := at, at+len(word)
+		at = end + 1
+		names := strings.Split(word, mark)
+		switch {
+		case overlaps(found, start, end):
+		case len(names) == 3 && credential.IsName(strings.TrimPrefix(names[1], "-")):
+			from := start + len(names[0])
+			found = append(found, [2]int{from, end - len(names[2])})
+		case last && (isRandomWord(pathText(word)) || stand.MatchString(word)):
+			found = append(found, [2]int{start, end})
+		}
+		last = last || credential.MayBeName(word) || hookWord.MatchString(word)
+	}
+	return found
+}
+
+// hookWord matches words of paths behind which services put credentials.
+var hookWord = lazyregexp.New(`(?i)^(in|out)?(coming|going)?[-_]?(web)?hooks?[0-9]*$|^catch$`)
+
+// firstRandom returns where the credential of a path begins: at its first word that mixes letters and digits.
+func firstRandom(path string) int {
+	at := 0
+	for _, word := range strings.Split(path, "/") {
+		if digits := strings.ContainsAny(word, "0123456789"); digits && len(word) > 4 {
+			return at + len(word) - len(strings.TrimLeft(word, "abcdefghijklmnopqrstuvwxyz"))
+		}
+		at += len(word) + 1
+	}
+	return max(strings.LastIndexByte(path, '/')+1, 0)
+}
+
+func overlaps(ranges [][2]int, start, end int) bool {
+	return slices.ContainsFunc(ranges, func(r [2]int) bool { return r[0] < end && r[1] > start })
+}
+
+// referencesOfPath makes inputs of the variables in a word of the path. What is around them stays.
+func (g *generator) referencesOfPath(word string) {
+	for i, part := range strings.Split(word, mark) {
+		if i%2 == 0 {
+			g.template += constantPath(part)
+			continue
+		}
+		g.template += "${input." + g.input(part, "string") + "}"
 	}
 }
 
@@ -171,19 +281,19 @@ func (g *generator) query() {
 	values := map[string][]string{}
 	for part := range strings.SplitSeq(g.url.RawQuery, "&") {
 		key, value, _ := strings.Cut(part, "=")
-		if key = unescape(key); key == "" {
+		if key = strings.ReplaceAll(unescape(key), mark, ""); key == "" {
 			continue
 		}
 		if values[key] == nil {
 			keys = append(keys, key)
 		}
-		values[key] = append(values[key], unescape(value))
+		values[key] = append(values[key], strings.ReplaceAll(unescape(value), mark, reference))
 	}
 	for _, key := range keys {
 		value := values[key][0]
 		entry := ""
 		switch {
-		case isCredential(key, value):
+		case isCredential(key, value), namesCredential(value):
 			entry = g.secret(key, value)
 		case strings.Contains(strings.Join(values[key], ""), reference):
 			entry = "input." + g.input(key, "optional(string)")
@@ -222,75 +332,4 @@ func unescape(s string) string {
 		return plain
 	}
 	return s
-}
-
-// sentCredential is a way to authenticate with a header.
-type sentCredential struct{ header, value string }
-
-// headers separates credentials, which belong to the connection, from constant headers.
-func (g *generator) headers() {
-	var credentials []sentCredential
-	user := g.user
-	for _, h := range g.request.headers {
-		name, value := h[0], h[1]
-		scheme, token, _ := strings.Cut(value, " ")
-		switch lower := strings.ToLower(name); {
-		case lower == "authorization" && strings.EqualFold(scheme, "Basic"):
-			if user = basicOf(token); user == "" {
-				user = "user:" + token
-			}
-		case lower == "authorization" && strings.EqualFold(scheme, "Bearer"):
-			credentials = append(credentials, sentCredential{"", token})
-		case isCredential(name, value):
-			credentials = append(credentials, sentCredential{name, value})
-		case lower == "accept", lower == "user-agent", lower == "content-length", lower == "host",
-			lower == "accept-encoding", lower == "connection":
-			if lower == "host" {
-				g.lose("header left out", "Host")
-			}
-		case lower == "content-type":
-		case strings.Contains(value, reference):
-			g.fields = append(g.fields, importer.Key(name)+" = input."+g.input(name, "string"))
-		default:
-			g.fields = append(g.fields, importer.Key(name)+" = "+importer.Quote(value))
-		}
-	}
-	g.authenticate(user, credentials)
-}
-
-// authenticate chooses the argument of auth.
-func (g *generator) authenticate(user string, credentials []sentCredential) {
-	g.auth = map[string][]string{}
-	switch {
-	case user != "" && len(credentials) == 0:
-		name, password, _ := strings.Cut(user, ":")
-		secret := func(what, value string) string {
-			if value == "" {
-				return `""` // a secret cannot be empty
-			}
-			return g.secret(what, value)
-		}
-		g.auth["basic"] = []string{"username = " + secret("user", name), "password = " + secret("password", password)}
-		return
-	case user != "":
-		g.lose("credential left out", "the user and password, because the command has another credential too")
-	}
-	if len(credentials) == 1 && credentials[0].header == "" {
-		g.auth["bearer"] = []string{g.secret("token", credentials[0].value)}
-		return
-	}
-	for _, c := range credentials {
-		if c.header == "" {
-			g.auth["header"] = append(g.auth["header"], `Authorization = "Bearer ${`+g.secret("token", c.value)+`}"`)
-			continue
-		}
-		scheme, token, ok := strings.Cut(c.value, " ")
-		if strings.EqualFold(c.header, "Authorization") && ok && len(scheme) < 12 {
-			prefix := strings.TrimSuffix(importer.Quote(scheme+" "), `"`)
-			g.auth["header"] = append(g.auth["header"], "Authorization = "+prefix+"${"+g.secret("token", token)+`}"`)
-			continue
-		}
-		value := g.secret(strings.TrimPrefix(strings.ToLower(c.header), "x-"), c.value)
-		g.auth["header"] = append(g.auth["header"], importer.Key(c.header)+" = "+value)
-	}
 }

@@ -15,11 +15,11 @@ import (
 // importCommand imports a command into a directory and returns its files. It fails the test when they are not valid.
 func importCommand(t *testing.T, dir, command string) (string, *importer.Result) {
 	t.Helper()
-	words, err := Split(command)
+	split, err := Split(command)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := Import(words, "")
+	r, err := Import(split, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,11 +142,26 @@ func TestCommandsOfOneHostShareItsConnection(t *testing.T) {
 
 func TestWhatIsNoPlainCommandIsRefused(t *testing.T) {
 	for command, want := range map[string]string{
-		"curl https://a.example | jq .":            "without pipes",
-		"curl $(cat url)":                          "computed by the shell",
-		"curl https://a.example > x":               "without pipes, redirections",
-		"curl":                                     "no URL",
-		"curl --frobnicate https://a.example":      "--frobnicate",
+		"curl $(cat url)":                         "the host of the URL is a variable",
+		"curl https://{{base_url}}/x":             "the host of the URL is a variable",
+		"curl a.example; curl b.example":          "2 curl commands",
+		"curl a.example --next b.example":         "--next",
+		"curl -K f a.example":                     "reads options from a file",
+		"curl a.example/{a,b}":                    "several requests",
+		"curl a.example/[1-9]":                    "several requests",
+		"curl --path-as-is a.example/../x":        "--path-as-is sends",
+		"curl a.example/x?a=1&b=2":                "write the URL in quotes",
+		"curl “https://a.example”":                "typographic quotes",
+		"curl a.example –H 'X: y'":                "typographic quotes",
+		"for i in 1 2; do curl a.example; done":   "without loops",
+		"curl -G a.example -d @f":                 "reads parameters from a file",
+		"curl a.example ^\n -H \"X: y":            "a double quote is not closed",
+		"curl a.example `\n -H 'X: y":             "a quote is not closed",
+		"curl a.example ^\n -s\ncurl b.example":   "several curl commands",
+		"Invoke-RestMethod `\n -Uri https://a.io": "the command is Invoke-RestMethod",
+		"echo x":                              "the command is echo",
+		"curl":                                "no URL",
+		"curl --frobnicate https://a.example": "--frobnicate",
 		"curl https://a.example https://b.example": "several URLs",
 		"wget https://a.example":                   "the command is wget",
 		"curl ftp://a.example":                     "https:// or http://",
@@ -155,12 +170,11 @@ func TestWhatIsNoPlainCommandIsRefused(t *testing.T) {
 		"curl 'https://a.example":                  "not valid",
 		"curl -H":                                  "requires a value",
 		"curl https://a.example -H 'no colon'":     "has no value",
-		"X=1 curl https://a.example":               "one plain curl command",
 		"curl https://a.example/%zz":               "not a valid URL",
 	} {
-		words, err := Split(command)
+		split, err := Split(command)
 		if err == nil {
-			_, err = Import(words, "")
+			_, err = Import(split, "")
 		}
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %s", command, err, want)
@@ -176,11 +190,11 @@ func FuzzCommandsNeverPanicAndGiveValidBlocks(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, command string) {
-		words, err := Split(command)
+		split, err := Split(command)
 		if err != nil {
 			return
 		}
-		r, err := Import(words, "")
+		r, err := Import(split, "")
 		if err != nil {
 			return
 		}

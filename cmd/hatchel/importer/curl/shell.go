@@ -1,0 +1,264 @@
+package curl
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+
+	"mvdan.cc/sh/v3/expand"
+	"mvdan.cc/sh/v3/syntax"
+
+	"hatchel/cmd/hatchel/importer"
+	"hatchel/internal/lazyregexp"
+)
+
+// reference surrounds the name of a variable in a word. It cannot occur in an argument of a program. The name of a
+// placeholder, which is no variable of a shell, begins with a hyphen.
+const reference = "\x00"
+
+// maxCommand is the maximum size of a command in bytes.
+const maxCommand = 4 << 20
+
+// Command is a curl command.
+type Command struct {
+	Words []string
+	// Stdin is the text that the command reads, if HasStdin.
+	Stdin    string
+	HasStdin bool
+	// Dropped are parts of the text around the command that change no request, such as "the pipe to jq".
+	Dropped []string
+	// Computed are programs whose output is part of a word.
+	Computed []string
+}
+
+// errPlain refuses a text with more than one command.
+var errPlain = errors.New("give one plain curl command, without loops, functions and other commands that send requests")
+
+var (
+	typographic  = lazyregexp.New(`(?m)(^|[\s=:])[“”„‘’]|\s[–—]+[A-Za-z]`)
+	prompt       = lazyregexp.New(`^(?:\$|%|#|❯|>) (?:\s*)(?:curl)|^(?:PS )?[A-Za-z]:\\[^>\n]*>\s*`)
+	lateBreak    = lazyregexp.New(`\\[ \t]+\r?\n`)
+	cmdCaret     = lazyregexp.New(`\^[ \t]*\r?\n|\^"`)
+	cmdVariable  = lazyregexp.New(`%([A-Za-z_][A-Za-z_]{2,}[A-Za-z0-9_]*)%`)
+	powershell   = lazyregexp.New("`[ \t]*\r?\n|\\$env:")
+	openBracket  = lazyregexp.New(`^<([A-Za-z][A-Za-z0-9 _.-]{0,60})>`)
+	curlPrograms = []string{"curl", "curl.exe"}
+)
+
+// Split returns the curl command of a text, without running anything: the words are those that a POSIX shell, cmd.exe
+// or PowerShell would give to the program. A variable becomes its name between two reference bytes.
+func Split(text string) (Command, error) {
+	if len(text) > maxCommand {
+		return Command{}, fmt.Errorf("the command is larger than %d MiB", maxCommand>>20)
+	}
+	text = strings.TrimSpace(strings.TrimPrefix(text, "\ufeff"))
+	if m := prompt.FindString(text); m != "" {
+		text = strings.TrimSpace(strings.TrimPrefix(text, strings.TrimSuffix(m, "curl")))
+	}
+	if typographic.MatchString(text) {
+		return Command{}, errors.New("the command has typographic quotes or dashes, which are no syntax of a shell: " +
+			"replace them by \", ' and -")
+	}
+	switch {
+	case cmdCaret.MatchString(text), strings.HasPrefix(text, "curl.exe") && cmdVariable.MatchString(text):
+		return splitCmd(text)
+	case powershell.MatchString(text):
+		return splitPowerShell(text)
+	}
+	return splitShell(text)
+}
+
+// splitShell reads a command of a POSIX shell.
+func splitShell(text string) (Command, error) {
+	text = quoteBrackets(lateBreak.ReplaceAllString(strings.ReplaceAll(text, "\r\n", "\n"), "\\\n"))
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
+	if err != nil {
+		return Command{}, fmt.Errorf("the command is not valid: %w; write words with special characters in quotes", err)
+	}
+	s := new(shellReader)
+	for _, stmt := range file.Stmts {
+		if err := s.statement(stmt, ""); err != nil {
+			return Command{}, err
+		}
+	}
+	switch {
+	case len(s.found) > 1:
+		return Command{}, fmt.Errorf("the text has %d curl commands; import each alone", len(s.found))
+	case s.found == nil && len(s.others) != 1:
+		return Command{}, errPlain
+	case s.found == nil:
+		return s.others[0], nil // whose program is named when it is read
+	}
+	c := s.found[0]
+	c.Dropped = append(c.Dropped, s.dropped...)
+	return c, nil
+}
+
+// quoteBrackets quotes the placeholders of a text that a shell would take for redirections: <id> outside of quotes.
+func quoteBrackets(text string) string {
+	var out strings.Builder
+	quote := byte(0)
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		switch {
+		case c == '\\' && quote != '\'' && i+1 < len(text):
+			out.WriteString(text[i : i+2])
+			i++
+			continue
+		case quote != 0 && c == quote:
+			quote = 0
+		case quote == 0 && (c == '\'' || c == '"'):
+			quote = c
+		case quote == 0 && c == '<' && (i == 0 || text[i-1] != '<'):
+			if m := openBracket.FindString(text[i:min(len(text), i+64)]); m != "" {
+				out.WriteString("'" + m + "'")
+				i += len(m) - 1
+				continue
+			}
+		}
+		out.WriteByte(c)
+	}
+	return out.String()
+}
+
+// shellReader finds the curl command among the statements of a text.
+type shellReader struct {
+	found   []Command
+	others  []Command
+	dropped []string
+}
+
+// statement reads a statement; operator is what comes before it, such as "the pipe to".
+func (s *shellReader) statement(stmt *syntax.Stmt, operator string) error {
+	switch cmd := stmt.Cmd.(type) {
+	case *syntax.BinaryCmd:
+		if err := s.statement(cmd.X, operator); err != nil {
+			return err
+		}
+		after := "the command after it,"
+		if cmd.Op == syntax.Pipe || cmd.Op == syntax.PipeAll {
+			after = "the pipe to"
+		}
+		return s.statement(cmd.Y, after)
+	case *syntax.CallExpr:
+		return s.call(stmt, cmd, operator)
+	case *syntax.DeclClause:
+		s.dropped = append(s.dropped, "the assignment of a variable")
+		return nil
+	}
+	return errPlain
+}
+
+func (s *shellReader) call(stmt *syntax.Stmt, call *syntax.CallExpr, operator string) error {
+	var c Command
+	for _, a := range call.Assigns {
+		c.Dropped = append(c.Dropped, "the assignment of "+a.Name.Value)
+	}
+	for _, w := range call.Args {
+		word, err := c.expand(w, expand.Literal)
+		if err != nil {
+			return err
+		}
+		c.Words = append(c.Words, word)
+	}
+	switch {
+	case len(c.Words) == 0:
+		s.dropped = append(s.dropped, c.Dropped...)
+		return nil
+	case !isCurl(c.Words[0]) && operator == "":
+		s.others = append(s.others, c)
+		s.dropped = append(s.dropped, "the command "+path.Base(c.Words[0]))
+		return nil
+	case !isCurl(c.Words[0]):
+		s.dropped = append(s.dropped, operator+" "+path.Base(c.Words[0]))
+		return nil
+	case stmt.Negated:
+		return errPlain
+	case stmt.Background:
+		return errors.New("an & that is not quoted ends the command in a shell: write the URL in quotes")
+	}
+	for _, r := range stmt.Redirs {
+		if err := c.redirect(r); err != nil {
+			return err
+		}
+	}
+	s.found = append(s.found, c)
+	return nil
+}
+
+func isCurl(word string) bool {
+	base := strings.ToLower(word[strings.LastIndexAny(word, `/\`)+1:])
+	return base == curlPrograms[0] || base == curlPrograms[1]
+}
+
+// redirect reads a redirection: a text that follows, or a file.
+func (c *Command) redirect(r *syntax.Redirect) error {
+	switch r.Op {
+	case syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
+		read, w := expand.Document, r.Hdoc
+		if r.Op == syntax.WordHdoc {
+			read, w = expand.Literal, r.Word
+		}
+		text, err := c.expand(w, read)
+		if err != nil {
+			return err
+		}
+		c.Stdin, c.HasStdin = text, true
+	case syntax.RdrIn:
+		c.Dropped = append(c.Dropped, "the file of standard input")
+	}
+	return nil
+}
+
+// expand returns the text of a word, in which variables and what a shell computes are references.
+func (c *Command) expand(w *syntax.Word, read func(*expand.Config, *syntax.Word) (string, error)) (string, error) {
+	c.simplify(w.Parts)
+	config := &expand.Config{Env: expand.FuncEnviron(func(name string) string { return reference + name + reference })}
+	text, err := read(config, w)
+	if err != nil {
+		return "", fmt.Errorf("a word of the command cannot be read: %w", err)
+	}
+	for _, name := range c.Computed { // variables cannot have such names
+		text = strings.ReplaceAll(text, computedName(name), "-"+importer.Identifier(name))
+	}
+	return text, nil
+}
+
+// computedName returns the name of a variable for the output of a program.
+func computedName(program string) string { return "hatchel_computed_" + importer.Identifier(program) }
+
+// simplify replaces what a shell computes by variables.
+func (c *Command) simplify(parts []syntax.WordPart) {
+	for i, part := range parts {
+		name := ""
+		switch part := part.(type) {
+		case *syntax.DblQuoted:
+			c.simplify(part.Parts)
+		case *syntax.CmdSubst:
+			name = programOf(part)
+		case *syntax.ArithmExp, *syntax.ProcSubst, *syntax.ExtGlob:
+			name = "value"
+		case *syntax.ParamExp:
+			if part.Param != nil && !part.Length && !part.Excl {
+				parts[i] = &syntax.ParamExp{Param: part.Param}
+				continue
+			}
+			name = "value"
+		}
+		if name != "" {
+			c.Computed = append(c.Computed, name)
+			parts[i] = &syntax.ParamExp{Param: &syntax.Lit{Value: computedName(name)}}
+		}
+	}
+}
+
+// programOf returns the program of a command whose output is substituted.
+func programOf(sub *syntax.CmdSubst) string {
+	for _, stmt := range sub.Stmts {
+		if call, ok := stmt.Cmd.(*syntax.CallExpr); ok && len(call.Args) > 0 && call.Args[0].Lit() != "" {
+			return path.Base(call.Args[0].Lit())
+		}
+	}
+	return "value"
+}
