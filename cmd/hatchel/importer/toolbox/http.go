@@ -78,10 +78,7 @@ func (g *generator) headerEntries(s *source, i item, headers map[string]string) 
 	return entries
 }
 
-var (
-	references = lazyregexp.New(`\$\{([A-Za-z_][A-Za-z0-9_]*)(:[^}]*)?\}`)
-	authScheme = lazyregexp.New(`^(Bearer|Basic|Token|Digest|ApiKey) +(\S.*)$`)
-)
+var authScheme = lazyregexp.New(`^(Bearer|Basic|Token|Digest|ApiKey) +(\S.*)$`)
 
 // constant returns a header or a parameter of every request. References are variables, or secrets where the name is
 // that of a credential; the value of a credential is not written.

@@ -1,13 +1,17 @@
 package toolbox
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"net/url"
+	"path"
 	"regexp"
 	"slices"
 	"sort"
 	"strings"
+
+	"go.yaml.in/yaml/v3"
 
 	"hatchel/cmd/hatchel/importer"
 	"hatchel/cmd/hatchel/importer/yamlfile"
@@ -31,6 +35,11 @@ var sourceKinds = map[string]string{
 	"mysql": "mysql", "cloud-sql-mysql": "mysql", "tidb": "mysql", "sqlite": "sqlite",
 	"http": "http",
 }
+
+// sourceKeys are the arguments of a source that are read, and those that say where a managed database is: such a
+// source names no host.
+var sourceKeys = []string{"kind", "type", "name", "host", "port", "database", "user", "password", "queryParams",
+	"project", "region", "cluster", "instance", "ipType"}
 
 type sourceText struct {
 	Kind, Type     string
@@ -73,14 +82,48 @@ func (g *generator) readSources(items []item) {
 				s.dialect = ""
 			}
 		case s.dialect == "sqlite":
-			s.address = "file = " + g.text(t.Database) + "\n"
+			if err := g.readSQLite(s, t.Database, i); err != nil {
+				g.lose(i.name, "source left out", err.Error(), i.line)
+				s.dialect = ""
+			}
 		case t.Host == "":
 			g.lose(i.name, "address to set", "the source names no host; the secret holds the whole URL", i.line)
 			s.address = "url = " + g.secret(s.connection+"_url", "") + "\n"
 		default:
 			s.address = "url = " + g.url(s, &t, i) + "\n"
 		}
+		if s.dialect != "" && s.dialect != "http" {
+			g.reportOthers(i, sourceKeys)
+		}
 	}
+}
+
+// reportOthers reports the arguments of an item that are not read.
+func (g *generator) reportOthers(i item, read []string) {
+	for n := 0; i.node.Kind == yaml.MappingNode && n+1 < len(i.node.Content); n += 2 {
+		if key := i.node.Content[n]; !slices.Contains(read, key.Value) {
+			g.lose(i.name, "argument left out", key.Value, key.Line)
+		}
+	}
+}
+
+// readSQLite reads the file of a SQLite database.
+func (g *generator) readSQLite(s *source, file string, i item) error {
+	switch {
+	case file == "":
+		return errors.New("it names no file in database")
+	case strings.HasPrefix(file, ":memory:") || strings.Contains(file, "mode=memory"):
+		return errors.New("its database is in memory, so it is empty in another process")
+	case strings.HasPrefix(file, "file:"):
+		file, _, _ = strings.Cut(strings.TrimPrefix(file, "file:"), "?")
+		g.lose(i.name, "URI of the file", "only the name "+file+" was written", i.line)
+	}
+	if !path.IsAbs(file) && !strings.HasPrefix(file, "${") {
+		g.lose(i.name, "relative file", file+" is relative to the directory of the configuration now, and was to that "+
+			"in which the Toolbox runs", i.line)
+	}
+	s.address = "file = " + g.text(file) + "\n"
+	return nil
 }
 
 // url returns the address of a server, in which the password is a secret.
@@ -90,8 +133,10 @@ func (g *generator) url(s *source, t *sourceText, i item) string {
 		out += g.part(t.User, true)
 		if t.Password != "" {
 			out += ":${urlencode(" + g.secret(s.connection+"_password", t.Password) + ")}"
-			if !reference.MatchString(t.Password) {
+			if m := reference.FindStringSubmatch(t.Password); m == nil {
 				g.lose(i.name, "credential", "the password is a secret now; its value was not written", i.line)
+			} else if m[2] != "" {
+				g.lose(i.name, "credential", "the default of "+m[1]+" was not written: set the variable", i.line)
 			}
 		}
 		out += "@"
@@ -124,22 +169,14 @@ func (g *generator) url(s *source, t *sourceText, i item) string {
 	return `"` + out + `"`
 }
 
-// reference matches ${NAME} and ${NAME:default}.
-var reference = lazyregexp.New(`^\$\{([A-Za-z_][A-Za-z0-9_]*)(:[^}]*)?\}$`)
-
-// part returns a part of a URL: constant text, or a variable.
+// part returns a part of a URL: constant text, and variables.
 func (g *generator) part(text string, encode bool) string {
-	m := reference.FindStringSubmatch(text)
-	switch {
-	case m == nil && encode:
-		return strings.ReplaceAll(url.QueryEscape(text), "+", "%20")
-	case m == nil:
-		quoted := importer.Quote(text)
-		return quoted[1 : len(quoted)-1]
-	case encode:
-		return "${urlencode(" + g.variable(m) + ")}"
-	}
-	return "${" + g.variable(m) + "}"
+	return g.mix(text, func(constant string) string {
+		if encode {
+			return strings.ReplaceAll(url.QueryEscape(constant), "+", "%20")
+		}
+		return quoteInner(constant)
+	}, encode)
 }
 
 // text returns an expression for a text.
@@ -147,7 +184,21 @@ func (g *generator) text(text string) string {
 	if m := reference.FindStringSubmatch(text); m != nil {
 		return g.variable(m)
 	}
-	return importer.Quote(text)
+	return `"` + g.mix(text, quoteInner, false) + `"`
+}
+
+// mix returns the inside of a quoted template for a text with references.
+func (g *generator) mix(text string, constant func(string) string, encode bool) string {
+	out, at := "", 0
+	for _, m := range references.FindAllStringSubmatchIndex(text, -1) {
+		ref := g.variable(reference.FindStringSubmatch(text[m[0]:m[1]]))
+		if encode {
+			ref = "urlencode(" + ref + ")"
+		}
+		out += constant(text[at:m[0]]) + "${" + ref + "}"
+		at = m[1]
+	}
+	return out + constant(text[at:])
 }
 
 // variable declares the variable of a reference and returns it.

@@ -20,13 +20,14 @@ const maxSource = 8 << 20
 
 // item is one source, tool, toolset or prompt.
 type item struct {
-	name string
-	line int
-	node *yaml.Node
+	section string
+	name    string
+	line    int
+	node    *yaml.Node
 }
 
 // document is a configuration, by section.
-type document struct{ sources, tools, toolsets, prompts []item }
+type document struct{ sources, tools, toolsets, prompts, others []item }
 
 // Import generates the blocks of a configuration. name is that of its file, for the report.
 func Import(name string, src []byte, check importer.Check) (*importer.Result, error) {
@@ -45,55 +46,86 @@ func Import(name string, src []byte, check importer.Check) (*importer.Result, er
 		tools: map[string]string{}, declared: map[string]string{}}
 	g.readSources(doc.sources)
 	for _, t := range doc.tools {
-		g.addTool(t)
+		if g.resolve(t, leftOut, "statement", "headers") {
+			g.addTool(t)
+		}
 	}
 	g.writeSources()
 	for _, s := range doc.toolsets {
-		g.addToolset(s)
+		if g.resolve(s, "toolset left out") {
+			g.addToolset(s)
+		}
 	}
 	for _, p := range doc.prompts {
-		g.addPrompt(p)
+		if g.resolve(p, "prompt left out") {
+			g.addPrompt(p)
+		}
+	}
+	if len(g.tools) > 0 {
+		g.result.Notes = append(g.result.Notes, "Let the databases prepare the statements: hatchel validate --connect")
+	}
+	for _, o := range doc.others {
+		g.lose(o.name, "left out", "there is no counterpart of "+o.section, o.line)
 	}
 	return g.result, nil
+}
+
+// resolve replaces references to the environment in an item by their defaults, but not in some of its arguments. It
+// reports whether none is left.
+func (g *generator) resolve(i item, lost string, but ...string) bool {
+	replaced, err := replaceReferences(i.node, but...)
+	if err != nil {
+		g.lose(i.name, lost, err.Error(), i.line)
+		return false
+	}
+	for _, text := range replaced {
+		g.lose(i.name, "default of the environment", text+" is its default now", i.line)
+	}
+	return true
 }
 
 // read reads both forms of a configuration: sections of one document, and one document for each item.
 func read(src []byte) (*document, error) {
 	doc := new(document)
-	roots, err := yamlfile.ParseAll(src)
+	roots, err := yamlfile.ParseAll(maskReferences(src))
 	if err != nil {
 		return nil, err
 	}
 	for _, top := range roots {
+		unmaskReferences(top)
 		if top.Kind != yaml.MappingNode {
 			continue
 		}
 		var head struct{ Kind, Name string }
 		if yamlfile.Decode(top, &head) == nil && head.Kind != "" && head.Name != "" {
-			doc.add(head.Kind, item{head.Name, top.Line, top})
+			doc.add(item{head.Kind, head.Name, top.Line, top})
 			continue
 		}
 		for i := 0; i+1 < len(top.Content); i += 2 {
 			section := top.Content[i+1]
 			for j := 0; section.Kind == yaml.MappingNode && j+1 < len(section.Content); j += 2 {
 				key := section.Content[j]
-				doc.add(top.Content[i].Value, item{key.Value, key.Line, section.Content[j+1]})
+				doc.add(item{top.Content[i].Value, key.Value, key.Line, section.Content[j+1]})
 			}
 		}
 	}
 	return doc, nil
 }
 
-func (d *document) add(section string, i item) {
-	switch strings.TrimSuffix(section, "s") {
+// add adds an item of a section, whose name is in the singular in one form and in the plural in the other.
+func (d *document) add(i item) {
+	switch strings.TrimSuffix(i.section, "s") {
 	case "source":
 		d.sources = append(d.sources, i)
 	case "tool":
 		d.tools = append(d.tools, i)
-	case "toolset":
+	case "toolset", "group":
 		d.toolsets = append(d.toolsets, i)
 	case "prompt":
 		d.prompts = append(d.prompts, i)
+	case "authService", "authSource": // the server has its own authentication
+	default:
+		d.others = append(d.others, i)
 	}
 }
 
@@ -160,6 +192,12 @@ func (g *generator) addTool(i item) {
 		connection := s.block(s.connection, writes)
 		err = g.check(append(g.declarationsOf(connection, text), connection, text)...)
 	}
+	if warnings, valid := err.(importer.Warnings); valid {
+		for _, w := range warnings {
+			g.lose(i.name, "warning", w, i.line)
+		}
+		err = nil
+	}
 	if err != nil {
 		g.lose(i.name, leftOut, err.Error(), i.line)
 		delete(g.names, name)
@@ -204,47 +242,98 @@ func (g *generator) toolText(name, kind string, t *tool, s *source, i item) (tex
 	if isHTTP {
 		text, err = g.httpText(s, i)
 	} else {
-		text, writes, err = g.sqlText(t, s, i)
+		text, writes, err = g.sqlText(kind, t, s, i)
 	}
 	return out + text + "}\n", writes, err
 }
 
+// toolKeys are the arguments of a tool with a statement that are read.
+var toolKeys = []string{"kind", "type", "name", "source", "description", "statement", "parameters",
+	"templateParameters", "authRequired"}
+
+// kindDialects are the dialects of the kinds of tools with a statement.
+var kindDialects = map[string]string{"postgres": "postgres", "cockroachdb": "postgres", "mysql": "mysql",
+	"tidb": "mysql", "sqlite": "sqlite"}
+
 // sqlText returns the inputs and the sql block of a tool.
-func (g *generator) sqlText(t *tool, s *source, i item) (out string, writes bool, err error) {
-	b := newStatement(s.dialect, t)
-	sql, err := b.translate(t.Statement)
+func (g *generator) sqlText(kind string, t *tool, s *source, i item) (out string, writes bool, err error) {
+	if kindDialects[strings.TrimSuffix(kind, "-sql")] != s.dialect {
+		return "", false, fmt.Errorf("its kind is %s, and its source is a %s database", kind, s.dialect)
+	}
+	b := newStatement(g, s.dialect, t)
+	statements, err := b.translate(t.Statement)
 	if err != nil {
 		return "", false, err
 	}
 	for _, p := range slices.Concat(t.Parameters, t.TemplateParameters) {
-		if len(p.ExcludedValues) > 0 {
-			g.lose(i.name, "excludedValues", "of "+p.Name+": write a check", i.line)
-		}
-		if !b.used[p.Name] {
-			if len(p.AuthServices) == 0 {
-				g.lose(i.name, "parameter left out", p.Name+" is not used in the statement", i.line)
-			}
-			continue
-		}
-		if b.inputs[p.Name] != p.Name {
-			g.lose(i.name, "parameter renamed", p.Name+" is "+b.inputs[p.Name], i.line)
-		}
-		p.Description = g.describe(i, "the description of "+p.Name, p.Description, 500)
-		typ, err := p.inputType(b.template(p.Name) != nil)
+		input, err := g.inputText(b, p, i)
 		if err != nil {
-			return "", false, fmt.Errorf("parameter %s: %w", p.Name, err)
+			return "", false, err
 		}
-		out += importer.Input(b.inputs[p.Name], typ)
+		out += input
 	}
+	g.reportOthers(i, toolKeys)
 	out += "\nsql " + importer.Quote(s.connection) + " {\n"
 	if b.byCaller != "" {
 		return out + "statement = " + b.byCaller + "\n}\n", false, nil
 	}
-	verb := "query"
-	if writes = writesData(t.Statement); writes {
-		verb = "exec"
+	for n, text := range statements {
+		if writesData(text) {
+			writes = true
+		} else if len(statements) > 1 {
+			return "", false, fmt.Errorf("it has %d statements, and statement %d only reads; a tool has one query, or "+
+				"several statements that write", len(statements), n+1)
+		}
 	}
-	return out + verb + " = " + importer.Heredoc("SQL", sql) + "}\n", writes, nil
+	switch {
+	case len(statements) > 1:
+		out += "exec = [\n"
+		for _, text := range statements {
+			if strings.Contains(text, "\n") {
+				out += importer.Heredoc("SQL", text) + ",\n"
+			} else {
+				out += `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + "\",\n"
+			}
+		}
+		return out + "]\n}\n", true, nil
+	case writes:
+		return out + "exec = " + importer.Heredoc("SQL", statements[0]) + "}\n", true, nil
+	}
+	if called := unknownFunction(statements[0]); called != "" {
+		g.lose(i.name, "function", called+" is called in a transaction that only reads; write exec in place of query, "+
+			"and remove mode = \"ro\", if it writes", i.line)
+	}
+	return out + "query = " + importer.Heredoc("SQL", statements[0]) + "}\n", false, nil
+}
+
+// inputText returns the input of a parameter, or nothing for one that the statement does not use.
+func (g *generator) inputText(b *statement, p parameter, i item) (string, error) {
+	if len(p.ExcludedValues) > 0 {
+		g.lose(i.name, "excludedValues", "of "+p.Name+": write a check", i.line)
+	}
+	switch marker := b.texts[p.Name]; {
+	case b.used[p.Name]:
+	case marker != "":
+		return "", fmt.Errorf("its statement has the marker %s of parameter %s inside quotes or a name, where it is "+
+			"text: join the text and the value", marker, p.Name)
+	case len(p.AuthServices) == 0 && p.ValueFromParam == "":
+		g.lose(i.name, "parameter left out", p.Name+" is not used in the statement", i.line)
+	}
+	if !b.used[p.Name] {
+		return "", nil
+	}
+	if b.inputs[p.Name] != p.Name {
+		g.lose(i.name, "parameter renamed", p.Name+" is "+b.inputs[p.Name], i.line)
+	}
+	if p.Secure {
+		g.lose(i.name, "secure left out", "clients send "+p.Name+" as any other input", i.line)
+	}
+	p.Description = g.describe(i, "the description of "+p.Name, p.Description, 500)
+	typ, err := p.inputType(b.template(p.Name) != nil)
+	if err != nil {
+		return "", fmt.Errorf("parameter %s: %w", p.Name, err)
+	}
+	return importer.Input(b.inputs[p.Name], typ), nil
 }
 
 // addToolset adds the block of one toolset.

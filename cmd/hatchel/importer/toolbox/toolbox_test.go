@@ -46,8 +46,59 @@ func TestMarkersBecomeBoundValues(t *testing.T) {
 			`WHEN ${input.f} = 'x' THEN 1 END %{if input.f != ""} + instr(${input.f}, 'y') %{endif}`},
 		{"free names are refused", "postgres", "    kind: postgres-sql\n    statement: SELECT * FROM {{.t}}\n    templateParameters: [{name: t, type: string}]\n",
 			"tool left out: template parameter t has no allowedValues"},
-		{"text in quotes with an action is refused", "postgres", "    kind: postgres-sql\n    statement: \"SELECT 'a {{.t}}'\"\n    templateParameters: [{name: t, type: string, allowedValues: [a]}]\n",
-			"tool left out: a template parameter stands inside quotes"},
+		{"text in quotes with an action is joined", "postgres", "    kind: postgres-sql\n    statement: \"SELECT 'a {{.t}} ''b'\"\n    templateParameters: [{name: t, type: string}]\n",
+			"SELECT ('a ' || ${input.t} || ' ''b')"},
+		{"text in quotes is joined as MySQL does", "mysql", "    kind: mysql-sql\n    statement: \"SELECT '%{{.t}}%'\"\n    templateParameters: [{name: t, type: string}]\n",
+			"SELECT CONCAT('%', ${input.t}, '%')"},
+		{"the text of a constant is refused", "postgres", "    kind: postgres-sql\n    statement: \"SELECT INTERVAL '{{.t}} days'\"\n    templateParameters: [{name: t, type: integer}]\n",
+			"tool left out: a template parameter stands in the text of a constant"},
+		{"a quoted name with an action is refused", "postgres", "    kind: postgres-sql\n    statement: 'SELECT \"a {{.t}}\"'\n    templateParameters: [{name: t, type: string}]\n",
+			"tool left out: a template parameter stands inside a quoted name"},
+		{"a template parameter that the Toolbox quotes is a value", "postgres", "    kind: postgres-sql\n    statement: SELECT {{.t}}, {{.n}}\n    templateParameters: [{name: t, type: string, escape: single-quotes}, {name: n, type: string, escape: double-quotes, allowedValues: [a]}]\n",
+			"SELECT ${input.t}, ${ident(input.n)}"},
+		{"numbers in MySQL", "mysql", "    kind: mysql-sql\n    statement: SELECT CONCAT('%', $2, '%'), $1, col$1\n    parameters: [{name: a, type: string}, {name: b, type: string}]\n",
+			"SELECT CONCAT('%', ${input.b}, '%'), ${input.a}, col$1"},
+		{"a number without parameter in MySQL", "mysql", "    kind: mysql-sql\n    statement: SELECT $2\n    parameters: [{name: a, type: string}]\n",
+			"tool left out: its statement has the marker $2 for parameter 2, and there are 1"},
+		{"two kinds of markers in MySQL", "mysql", "    kind: mysql-sql\n    statement: SELECT ?, $1\n    parameters: [{name: a, type: string}, {name: b, type: string}]\n",
+			"tool left out: its statement mixes the markers ? and $1"},
+		{"numbers in SQLite, behind which ? counts on", "sqlite", "    kind: sqlite-sql\n    statement: SELECT $2, ?, @a, $b\n    parameters: [{name: a, type: string}, {name: b, type: string}, {name: c, type: string}]\n",
+			"SELECT ${input.b}, ${input.c}, ${input.a}, ${input.b}"},
+		{"question marks in PostgreSQL", "postgres", "    kind: postgres-sql\n    statement: SELECT ?, d ? 'k', d ->> 'k' = ? FROM t WHERE x LIKE ?\n    parameters: [{name: a, type: string}, {name: b, type: string}, {name: c, type: string}]\n",
+			"SELECT ${input.a}, d ? 'k', d ->> 'k' = ${input.b} FROM t WHERE x LIKE ${input.c}"},
+		{"names in MySQL and PostgreSQL", "mysql", "    kind: mysql-sql\n    statement: SELECT :a, @b, @c\n    parameters: [{name: a, type: string}, {name: b, type: string}]\n",
+			"SELECT ${input.a}, ${input.b}, @c"},
+		{"a cast is no name", "postgres", "    kind: postgres-sql\n    statement: SELECT :text::text\n    parameters: [{name: text, type: string}]\n",
+			"SELECT ${input.text}::text"},
+		{"a backslash does not end a text of MySQL", "mysql", "    kind: mysql-sql\n    statement: \"SELECT 'it\\\\'s ?', ? # ?\"\n    parameters: [{name: a, type: string}]\n",
+			`SELECT 'it\'s ?', ${input.a} # ?`},
+		{"a marker in quotes is no value", "mysql", "    kind: mysql-sql\n    statement: \"SELECT 1 WHERE a LIKE '%?%'\"\n    parameters: [{name: a, type: string}]\n",
+			"tool left out: its statement has the marker ? of parameter a inside quotes or a name"},
+		{"a number in quotes is no value", "postgres", "    kind: postgres-sql\n    statement: \"SELECT 1 WHERE a LIKE '%$1%'\"\n    parameters: [{name: a, type: string}]\n",
+			"tool left out: its statement has the marker $1 of parameter a inside quotes or a name"},
+		{"several statements that write", "mysql", "    kind: mysql-sql\n    statement: \"BEGIN; INSERT INTO t VALUES (?, ';'); UPDATE t\\n SET a = ?; COMMIT;\"\n    parameters: [{name: a, type: string}, {name: b, type: string}]\n",
+			"exec = [\n\"INSERT INTO t VALUES (${input.a}, ';')\",\n<<-SQL\n      UPDATE t\n       SET a = ${input.b}\n    SQL\n,\n]"},
+		{"several statements that read", "sqlite", "    kind: sqlite-sql\n    statement: INSERT INTO t VALUES (1); SELECT 1\n",
+			"tool left out: it has 2 statements, and statement 2 only reads"},
+		{"a copied value", "mysql", "    kind: mysql-sql\n    statement: SELECT ?, ?\n    parameters: [{name: a, type: string}, {name: b, type: string, valueFromParam: a}]\n",
+			"input \"a\" { type = string }\n\nsql \"db\" {\nquery = <<-SQL\n      SELECT ${input.a}, ${input.a}"},
+		{"a computed vector", "postgres", "    kind: postgres-sql\n    statement: SELECT $1\n    parameters: [{name: a, type: string, embeddedBy: m}]\n",
+			"tool left out: parameter a is a vector that the model m computes"},
+		{"a tool of another dialect", "postgres", "    kind: mysql-sql\n    statement: SELECT 1\n",
+			"tool left out: its kind is mysql-sql, and its source is a postgres database"},
+		{"rows are locked", "postgres", "    kind: postgres-sql\n    statement: SELECT 1 FROM t FOR UPDATE\n", "exec = "},
+		{"a function that may write", "postgres", "    kind: postgres-sql\n    statement: SELECT shop.place_order($1, now())\n    parameters: [{name: a, type: string}]\n",
+			"t: function: shop.place_order is called in a transaction that only reads"},
+		{"the environment in a statement", "postgres", "    kind: postgres-sql\n    statement: \"SELECT '${WORD:it}' FROM ${SCHEMA:public}.t LIMIT ${MAX_ROWS:5}\"\n",
+			"SELECT '${raw(var.word)}' FROM ${raw(var.schema)}.t LIMIT ${raw(var.max_rows)}"},
+		{"the environment without default", "postgres", "    kind: postgres-sql\n    statement: SELECT 1 FROM ${SCHEMA}.t\n",
+			"tool left out: its statement has the text SCHEMA of the environment"},
+		{"the environment in a type", "postgres", "    kind: postgres-sql\n    statement: SELECT $1\n    parameters: [{name: a, type: integer, default: ${N:7}}]\n",
+			"optional(integer, 7)"},
+		{"the environment in a text", "postgres", "    kind: postgres-sql\n    statement: SELECT $1\n    parameters: [{name: a, type: string, description: \"Of ${WHO}.\"}]\n",
+			"tool left out: it has the value of WHO from the environment"},
+		{"an argument that is not read", "postgres", "    kind: postgres-sql\n    statement: SELECT 1\n    scopesRequired: [a]\n",
+			"t: argument left out: scopesRequired"},
 		{"a statement of the caller only reads", "postgres", "    kind: postgres-sql\n    statement: \"EXPLAIN {{.q}};\"\n    templateParameters: [{name: q, type: string}]\n",
 			"statement = \"EXPLAIN ${input.q}\""},
 		{"a claim", "postgres", "    kind: postgres-sql\n    statement: SELECT $1\n    parameters: [{name: a, type: string, authServices: [{name: g, field: email}]}]\n",
@@ -64,6 +115,45 @@ func TestMarkersBecomeBoundValues(t *testing.T) {
 				t.Errorf("got\n%s\nwithout %s", got, test.want)
 			}
 		})
+	}
+}
+
+func TestReferencesToTheEnvironmentAreReadAnywhere(t *testing.T) {
+	const src = `
+sources:
+  pg: {kind: postgres, host: db-${STAGE:dev}.test, port: ${PORT:5432}, database: ${DB}, user: "${USER_NAME:me: too}", password: ${PW:hunter2secret}}
+  lite: {kind: sqlite, database: ${DIR:/data}/x.db}
+  memory: {kind: sqlite, database: ":memory:"}
+tools:
+  a: {kind: postgres-sql, source: pg, description: "Of ${WHAT:orders}.", statement: SELECT 1}
+  b: {kind: sqlite-sql, source: lite, description: B., statement: SELECT 1}
+  c: {kind: sqlite-sql, source: memory, description: C., statement: SELECT 1}
+embeddingModels: {m: {kind: gemini}}
+`
+	r, err := Import("tools.yaml", []byte(src), accept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	for _, b := range r.Blocks {
+		out.WriteString(b.Text)
+	}
+	for _, l := range r.Losses {
+		out.WriteString(l.Name + ": " + l.Kind + ": " + l.Detail + "\n")
+	}
+	for _, want := range []string{
+		`url = "postgres://${urlencode(var.user_name)}:${urlencode(secret.pg_password)}@db-${var.stage}.test:${var.port}/${urlencode(var.db)}"`,
+		"variable \"user_name\" {\ntype = string\ndefault = \"me: too\"\nenv = \"USER_NAME\"\n}", `file = "${var.dir}/x.db"`,
+		`description = "Of orders."`, "a: default of the environment: ${WHAT:orders} is its default now",
+		"pg: credential: the default of PW was not written", "memory: source left out: its database is in memory",
+		"m: left out: there is no counterpart of embeddingModels",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("got\n%s\nwithout %s", out.String(), want)
+		}
+	}
+	if strings.Contains(out.String(), "hunter2secret") {
+		t.Errorf("the password is written:\n%s", out.String())
 	}
 }
 

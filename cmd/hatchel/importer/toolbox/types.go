@@ -26,6 +26,10 @@ type parameter struct {
 	Items          *parameter
 	ValueType      string                         `yaml:"valueType"`
 	AuthServices   []struct{ Name, Field string } `yaml:"authServices"`
+	EmbeddedBy     string                         `yaml:"embeddedBy"`
+	ValueFromParam string                         `yaml:"valueFromParam"`
+	Escape         string                         // of a template parameter
+	Secure         bool
 }
 
 var scalarTypes = map[string]string{"string": "string", "integer": "integer", "float": "number", "boolean": "bool"}
