@@ -141,6 +141,8 @@ type Call struct {
 	Block       string // names the block of the action in a message
 	// Whole are the members of the output that no limit may cut, because all there is is needed.
 	Whole []string
+	// Delivered are the members of the output that the answer holds, of those that a limit may cut.
+	Delivered []string
 	// Cut is the limit that has cut the output; nil for none. Truncate sets it.
 	Cut *Cut
 	// Owner identifies the caller; it is empty for an anonymous call.

@@ -16,6 +16,11 @@ type Cut struct {
 	Allowed  bool     `json:"allowed,omitempty"`  // the block has truncate = true
 }
 
+// Reads reports whether anything reads a member of the output that a limit of the block may cut.
+func (c *Call) Reads(member string) bool {
+	return slices.Contains(c.Whole, member) || slices.Contains(c.Delivered, member)
+}
+
 // Truncate is called before a limit cuts the output, and before an effect is final. It returns a
 // *Fault if all of a member is needed and the block does not allow a part.
 func (c *Call) Truncate(cut Cut) error {

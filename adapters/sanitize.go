@@ -99,9 +99,13 @@ func PlanText(data []byte, maxBytes int) string {
 	return fmt.Sprintf("%s… %s%d more bytes]", head, OmittedPrefix, len(data)-len(head))
 }
 
-// SplitLines returns the lines of a text without their line breaks, as a value of the language.
+// SplitLines returns the lines of a text without their line breaks, as a value of the language. A text without line
+// feeds has lines that end with carriage returns.
 func SplitLines(text string) []any {
 	lines := []any{}
+	if !strings.Contains(text, "\n") {
+		text = strings.ReplaceAll(text, "\r", "\n")
+	}
 	for line := range strings.Lines(text) {
 		lines = append(lines, strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r"))
 	}

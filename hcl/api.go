@@ -73,6 +73,9 @@ func Choice(dst *string, name, doc string, among ...string) Field {
 	return decode.Choice(dst, name, doc, among...)
 }
 
+// Encoding declares the argument encoding, which takes the name of the encoding of a text; see decode.Encoding.
+func Encoding(dst *string, doc string) Field { return decode.Encoding(dst, doc) }
+
 // PositiveInt declares an integer that is known at load and at least 1; see decode.PositiveInt.
 func PositiveInt(dst *int, name, doc string) Field { return decode.PositiveInt(dst, name, doc) }
 

@@ -33,7 +33,13 @@ func CutInList(list string, names ...string) eval.Facts {
 // deliverDefault records that the answer is the default result of the only backend.
 func (w *operationDecoder) deliverDefault() {
 	for _, s := range w.op.Steps {
-		w.deps.Delivered = append(w.deps.Delivered, s.Backend.Effects.Facts.HeldCuts()...)
+		effects := s.Backend.Effects
+		result := effects.Default
+		for _, name := range append([]string{result.Member, result.Text}, result.Members...) {
+			if m := effects.Facts.Members[name]; m != nil {
+				w.deps.Delivered = append(w.deps.Delivered, m.HeldCuts()...)
+			}
+		}
 	}
 }
 

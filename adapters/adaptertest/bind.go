@@ -159,8 +159,9 @@ func (b *BoundTool) Call(ctx context.Context, arguments string) (*adapters.Call,
 	frame := hcl.NewFrame(ctx, b.Dir, time.Now)
 	frame.Input = input
 	accept := func(any) error { return nil }
-	whole := b.Tool.Steps[0].Backend.Whole
-	return &adapters.Call{Frame: frame, CheckOutput: accept, Whole: whole, Client: adapters.NopClient{}}, nil
+	backend := b.Tool.Steps[0].Backend
+	return &adapters.Call{Frame: frame, CheckOutput: accept, Whole: backend.Whole, Delivered: backend.Delivered,
+		Client: adapters.NopClient{}}, nil
 }
 
 // Do makes one call with JSON arguments and returns its output.

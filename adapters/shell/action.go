@@ -16,6 +16,7 @@ import (
 	"hatchel/adapters"
 	"hatchel/adapters/shell/sandbox"
 	"hatchel/hcl"
+	"hatchel/internal/charset"
 	"hatchel/internal/printable"
 )
 
@@ -32,6 +33,7 @@ type action struct {
 	okCodes    []int
 	timeout    time.Duration // 0: that of the call
 	programs   *programLookup
+	encoding   *charset.Encoding
 	rules      *sandboxBlock
 	sandbox    *sandbox.Sandbox // nil: the programs have all rights of the server
 	log        *slog.Logger
@@ -54,6 +56,7 @@ func newAction(b *block, env adapters.Env, abi sandbox.ABI) (adapters.Action, er
 		inherited: slices.Concat(conn.InheritEnv, b.InheritEnv), log: env.Log,
 		rules: cmp.Or(b.Sandbox, conn.Sandbox, newSandboxBlock()), mocks: env.Mocks, connection: env.ConnectionName,
 	}
+	a.encoding, _ = charset.Find(b.Encoding)
 	for _, codes := range [][]int{conn.OKCodes, b.OKCodes} {
 		if codes != nil {
 			a.okCodes = codes
@@ -188,7 +191,8 @@ func (a *action) Do(ctx context.Context, call *adapters.Call) (out any, err erro
 
 func (p *commandPlan) traceStream(call *adapters.Call, event string, s *stream) {
 	if call.Trace != nil && s != nil && len(s.captured.buf) > 0 {
-		call.Trace(event, adapters.Scrub(s.captured.text(p.secrets), p.secrets))
+		text, _ := s.captured.text(p.secrets)
+		call.Trace(event, adapters.Scrub(text, p.secrets))
 	}
 }
 
@@ -200,7 +204,8 @@ func (a *action) logErrorOutput(ctx context.Context, p *commandPlan, j *job) {
 	}
 	text, level := p.tail(j.stderr), slog.LevelDebug
 	attrs := []slog.Attr{slog.String("stderr", text)}
-	if hint := p.newHinter(j.stderr.captured.text(p.secrets), j).find(0); hint != nil && p.sandbox != nil {
+	raw, _ := j.stderr.captured.text(p.secrets)
+	if hint := p.newHinter(raw, j).find(0); hint != nil && p.sandbox != nil {
 		level, attrs = slog.LevelWarn, append(attrs, slog.String("hint", hint.Error()))
 	}
 	a.log.LogAttrs(ctx, level, "program succeeded with error output", attrs...)
@@ -236,16 +241,18 @@ func (a *action) result(call *adapters.Call, p *commandPlan, j *job, exits []exi
 			code = e.code
 		}
 	}
-	output := map[string]any{
-		"stdout": j.stdout.captured.text(p.secrets), "stderr": "", "code": code, "truncated": false,
+	output := map[string]any{"stdout": "", "stderr": "", "code": code, "truncated": false}
+	err := a.block.readOutput(j.stdout.captured, p.secrets, call.Reads, output)
+	if err == nil && j.stderr != nil {
+		text, bad := j.stderr.captured.text(p.secrets)
+		if output["stderr"] = text; bad != nil && call.Reads("stderr") {
+			err = newEncodingError("error output", bad, j.stderr.captured)
+		}
 	}
-	if j.stderr != nil {
-		output["stderr"] = j.stderr.captured.text(p.secrets)
-	}
-	if err := a.block.parseOutput(j.stdout.captured, p.secrets, output); err != nil {
+	if err != nil {
 		return nil, adapters.WithChange(p.outputFault(err, j), adapters.ChangeDone)
 	}
-	err := a.checkCut(call, output, j.stderr, "stderr")
+	err = a.checkCut(call, output, j.stderr, "stderr")
 	if err == nil {
 		err = a.checkCut(call, output, j.stdout, "stdout", "lines")
 	}

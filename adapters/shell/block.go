@@ -29,17 +29,19 @@ type block struct {
 	MaxOutput  hcl.Size
 	Truncate   bool
 	Stderr     string
-	Parse      string
+	As         string
+	Encoding   string
 	Timeout    time.Duration
 	Sandbox    *sandboxBlock
 }
 
-// The values of parse.
+// The values of as.
 const (
-	parseText      = "text"
-	parseJSON      = "json"
-	parseJSONLines = "jsonl"
-	parseLines     = "lines"
+	asText      = "text"
+	asJSON      = "json"
+	asJSONLines = "jsonl"
+	asLines     = "lines"
+	asBytes     = "bytes"
 )
 
 // stderrMerge is the only value of stderr.
@@ -55,7 +57,8 @@ const docDataPrograms = "Names of programs that take all of their words and thei
 	"given any text of a caller. Hatchel warns of programs that it does not know and that this does not name."
 
 func (b *block) spec() hcl.Spec {
-	b.Parse, b.MaxOutput = parseText, defaultMaxOutput
+	b.As, b.MaxOutput = asText, defaultMaxOutput
+	choices := []string{asText, asJSON, asJSONLines, asLines, asBytes}
 	return hcl.Join(
 		hcl.CommandFields(hcl.Spec{
 			hcl.Attr(&b.Command, "command", "A program and its arguments. No shell reads them: a value is one "+
@@ -85,13 +88,19 @@ func (b *block) spec() hcl.Spec {
 				"that a signal ends has the code 128 plus its number. A pipe has them in its stages.").
 				DefaultDoc("the connection's, else [0]"),
 			hcl.Attr(&b.MaxOutput, "max_output", "How much of stdout, and of stderr, is kept. The middle of a "+
-				"longer text, or the end of longer lines, is removed, and output.truncated is true. Longer JSON fails "+
-				"the call.").DefaultDoc(`"1MiB"`),
+				"longer text, or the end of longer lines, is removed, and output.truncated is true. Longer JSON and "+
+				"bytes fail the call.").DefaultDoc(`"1MiB"`),
 			hcl.TruncateAttr(&b.Truncate, "max_output"),
 			hcl.Attr(&b.Stderr, "stderr", "\"merge\" writes the error output to stdout, in the order of writing.").
 				DefaultDoc("separate"),
-			hcl.Attr(&b.Parse, "parse", "How stdout is read: \"text\", \"json\", \"jsonl\" (one JSON value a line) "+
-				"or \"lines\".").DefaultDoc(`"text"`),
+		},
+		hcl.AtMostOneOf("how stdout is read",
+			hcl.Choice(&b.As, "as", `How stdout is read: "text", "json", "jsonl" (one JSON value a line), "lines" or `+
+				`"bytes". Text that is not in its encoding fails the call.`, choices...).DefaultDoc(`"text"`),
+			hcl.Choice(&b.As, "parse", "The earlier name of as.", choices...),
+		),
+		hcl.Spec{
+			hcl.Encoding(&b.Encoding, "The encoding of the text that the programs write."),
 			hcl.Attr(&b.Timeout, "timeout", "The block's time limit.").DefaultDoc("the connection's, else the tool's"),
 			hcl.Block(&b.Sandbox, "sandbox", "The permissions of the programs; replaces the sandbox of the "+
 				"connection. Without a sandbox, programs read the system's programs and the files of the "+
@@ -107,11 +116,14 @@ func (b *block) Describe(conn *hcl.Connection) (hcl.Effects, error) {
 		Output: b.outputType(), Facts: hcl.CutMembers("stdout", "stderr"), Default: hcl.DefaultResult{Text: "stdout"},
 		Log: true, Destructive: true, OpenWorld: true,
 	}
-	if f, ok := formats[b.Parse]; ok {
+	if f, ok := formats[b.As]; ok {
 		effects.Default = hcl.DefaultResult{Member: f.member}
 		if f.decode == nil {
 			effects.Facts = hcl.CutMembers("stdout", "stderr", f.member)
 		}
+	}
+	if b.As == asBytes {
+		effects.Default, effects.Facts = hcl.DefaultResult{Document: "stdout"}, hcl.CutMembers("stderr")
 	}
 	var checks adapters.Checks
 	b.check(&checks, conn)
@@ -185,9 +197,6 @@ func (b *block) Code(conn *hcl.Connection) hcl.Code {
 }
 
 func (b *block) check(checks *adapters.Checks, conn *hcl.Connection) {
-	_, known := formats[b.Parse]
-	checks.Refuse(!known && b.Parse != parseText, &b.Parse, "parse must be %q, %q, %q or %q, not %q.",
-		parseText, parseJSON, parseJSONLines, parseLines, b.Parse)
 	checks.Refuse(b.Stderr != "" && b.Stderr != stderrMerge, &b.Stderr, "stderr must be %q or omitted, not %q. If it "+
 		"is omitted, the error output is output.stderr.", stderrMerge, b.Stderr)
 	if conn != nil && b.Command == nil && b.Pipe == nil && len(conn.Config.(*connection).Command) > 0 {
@@ -206,6 +215,8 @@ func (b *block) check(checks *adapters.Checks, conn *hcl.Connection) {
 				"a call. Set it in a connection, and name the connection here: connection \"shell\" \"name\" { "+
 				"env = { %[1]s = ... } }.", name)
 	}
+	checks.Refuse(b.Encoding != "" && b.As == asBytes, &b.Encoding, "encoding is that of text, but stdout is read as "+
+		"bytes. Remove one of them.")
 	checks.Refuse(b.RunsStdin && b.Stdin == nil, &b.RunsStdin, "runs_stdin needs the program on the standard input: "+
 		"stdin = input.program.")
 	b.Sandbox.check(checks)
@@ -222,13 +233,17 @@ func checkExitCodes(checks *adapters.Checks, codes *[]int) {
 // outputType returns the type of output.
 func (b *block) outputType() *schema.Type {
 	text := &schema.Type{Kind: schema.String}
+	stdout := text
+	if b.As == asBytes {
+		stdout = &schema.Type{Kind: schema.Bytes}
+	}
 	members := []*schema.Member{
-		{Name: "stdout", Type: text},
+		{Name: "stdout", Type: stdout},
 		{Name: "stderr", Type: text},
 		{Name: "code", Type: &schema.Type{Kind: schema.Integer}},
 		{Name: "truncated", Type: &schema.Type{Kind: schema.Bool}},
 	}
-	if f, ok := formats[b.Parse]; ok {
+	if f, ok := formats[b.As]; ok {
 		members = append(members, &schema.Member{Name: f.member, Type: f.typ})
 	}
 	return schema.ObjectOf(members...)

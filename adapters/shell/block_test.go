@@ -225,7 +225,7 @@ func TestScriptFiles(t *testing.T) {
 
 func TestBlockMistakes(t *testing.T) {
 	for block, want := range map[string]string{
-		"command = [\"ls\"]\nparse = \"xml\"":                       `parse must be "text", "json", "jsonl" or "lines", not "xml".`,
+		"command = [\"ls\"]\nparse = \"xml\"":                       `parse is "text", "json", "jsonl", "lines" or "bytes", not "xml".`,
 		"command = [\"ls\"]\nstderr = \"drop\"":                     `stderr must be "merge" or omitted, not "drop".`,
 		"command = [\"ls\"]\nok_codes = [0, 256]":                   `An exit code must be from 0 to 255, not 256.`,
 		"command = [\"ls\"]\ninherit_env = [\"A=b\"]":               `"A=b" is not a variable name. inherit_env lists names`,

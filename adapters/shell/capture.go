@@ -1,25 +1,25 @@
 package shell
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
-	"unicode/utf8"
 
 	"hatchel/adapters"
-	"hatchel/internal/cut"
+	"hatchel/internal/charset"
 )
 
 // capture keeps the output of a program: all of it up to limit bytes, of more the first and the last half of limit.
 type capture struct {
-	buf   []byte
-	limit int
-	next  int // beyond limit: the position of the oldest byte in the second half, which is overwritten next
-	total int64
+	buf      []byte
+	limit    int
+	next     int // beyond limit: the position of the oldest byte in the second half, which is overwritten next
+	total    int64
+	encoding *charset.Encoding // of the text
 }
 
 const (
@@ -29,9 +29,9 @@ const (
 
 var capturePool = sync.Pool{New: func() any { return &capture{buf: make([]byte, 0, minCaptureBuffer)} }}
 
-func newCapture(limit int) *capture {
+func newCapture(limit int, encoding *charset.Encoding) *capture {
 	c := capturePool.Get().(*capture)
-	c.buf, c.limit, c.next, c.total = c.buf[:0], limit, limit/2, 0
+	c.buf, c.limit, c.next, c.total, c.encoding = c.buf[:0], limit, limit/2, 0, encoding
 	return c
 }
 
@@ -70,32 +70,29 @@ func (c *capture) add(n int) {
 // omitted returns how many bytes were not kept.
 func (c *capture) omitted() int64 { return max(0, c.total-int64(c.limit)) }
 
-// text returns what was kept as valid UTF-8, with U+FFFD for other bytes. Where bytes were omitted, a line says how
-// many, and no part of a secret precedes or follows it.
-func (c *capture) text(secrets []string) string {
+// text returns what was kept, decoded and without a byte order mark, and the first place that is not in the encoding;
+// each such byte is <0xFF>. Where bytes were omitted, a line says how many, and no part of a secret precedes or follows
+// it.
+func (c *capture) text(secrets []string) (text string, bad *charset.Error) {
 	if c.omitted() == 0 {
-		return strings.ToValidUTF8(string(c.buf), "\uFFFD")
+		return charset.Show(c.buf, c.encoding)
 	}
-	half, head := c.limit/2, c.head(secrets)
-	tail := append(append(make([]byte, 0, c.limit-half), c.buf[c.next:]...), c.buf[half:c.next]...)
-	tail = adapters.SanitizeTail(tail[cut.After(tail, 0):], secrets)
-	omitted := c.total - int64(len(head)) - int64(len(tail))
-	return strings.ToValidUTF8(fmt.Sprintf("%s\n[... %d bytes truncated ...]\n%s", head, omitted, tail), "\uFFFD")
+	half := c.limit / 2
+	head, kept, bad := c.head(secrets)
+	raw := append(append(make([]byte, 0, c.limit-half), c.buf[c.next:]...), c.buf[half:c.next]...)
+	encoding, _ := charset.Detect(c.buf[:half], c.encoding)
+	tail, size, badTail := charset.ShowTail(raw, encoding, c.total-int64(len(raw)))
+	clean := adapters.SanitizeTail([]byte(tail), secrets)
+	omitted := c.total - int64(kept) - int64(size-(len(tail)-len(clean)))
+	return fmt.Sprintf("%s\n[... %d bytes truncated ...]\n%s", head, omitted, clean), cmp.Or(bad, badTail)
 }
 
-// head returns the text before the omitted bytes. No part of a secret ends it.
-func (c *capture) head(secrets []string) string {
-	return string(adapters.SanitizeHead(trimPartialRune(c.buf[:c.limit/2]), secrets))
-}
-
-// trimPartialRune removes the beginning of a character from the end of b.
-func trimPartialRune(b []byte) []byte {
-	for i := max(0, len(b)-utf8.UTFMax); i < len(b); i++ {
-		if utf8.RuneStart(b[i]) && !utf8.FullRune(b[i:]) {
-			return b[:i]
-		}
-	}
-	return b
+// head returns the text before the omitted bytes, as text does, and how many bytes of the output it is. No part of a
+// secret ends it.
+func (c *capture) head(secrets []string) (text string, size int, bad *charset.Error) {
+	text, size, bad = charset.ShowHead(c.buf[:c.limit/2], c.encoding)
+	clean := adapters.SanitizeHead([]byte(text), secrets)
+	return string(clean), size - (len(text) - len(clean)), bad
 }
 
 // stream is one output of a job: a pipe, and what was read from it.
@@ -104,12 +101,12 @@ type stream struct {
 	captured       *capture
 }
 
-func newStream(limit int) (*stream, error) {
+func newStream(limit int, encoding *charset.Encoding) (*stream, error) {
 	r, w, err := newOutputPipe()
 	if err != nil {
 		return nil, err
 	}
-	return &stream{reader: r, writer: w, captured: newCapture(limit)}, nil
+	return &stream{reader: r, writer: w, captured: newCapture(limit, encoding)}, nil
 }
 
 // closeWriter closes the server's copy of the writing end, so that the stream ends when the programs close theirs.

@@ -9,6 +9,7 @@ import (
 
 	"hatchel/adapters/guard"
 	"hatchel/adapters/shell/sandbox"
+	"hatchel/internal/charset"
 )
 
 // command is what one call runs, in plain values.
@@ -19,6 +20,7 @@ type command struct {
 	stdin       []byte // nil: empty
 	mergeStderr bool
 	maxOutput   int // of one stream, in bytes
+	encoding    *charset.Encoding
 
 	sandbox  *sandbox.Sandbox // nil: the programs have all rights of the server
 	uploads  string           // a directory of this call that the programs may read; empty for none
@@ -68,8 +70,8 @@ func (c *command) start(programs *programLookup) (*job, error) {
 
 // prepare makes the output streams and the workspace of the job.
 func (c *command) prepare(j *job) (err error) {
-	if j.stdout, err = newStream(c.maxOutput); err == nil && !c.mergeStderr {
-		j.stderr, err = newStream(c.maxOutput)
+	if j.stdout, err = newStream(c.maxOutput, c.encoding); err == nil && !c.mergeStderr {
+		j.stderr, err = newStream(c.maxOutput, c.encoding)
 	}
 	if err != nil || c.sandbox == nil {
 		return err

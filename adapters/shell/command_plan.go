@@ -31,8 +31,8 @@ type variable struct {
 // plan evaluates the block for a call. The error is a *adapters.Fault.
 func (a *action) plan(f *hcl.Frame) (*commandPlan, error) {
 	p := &commandPlan{command: command{
-		mergeStderr: a.block.Stderr == stderrMerge, maxOutput: int(a.block.MaxOutput), sandbox: a.sandbox,
-		tempVars: a.tempVars,
+		mergeStderr: a.block.Stderr == stderrMerge, maxOutput: int(a.block.MaxOutput), encoding: a.encoding,
+		sandbox: a.sandbox, tempVars: a.tempVars,
 	}}
 	around := f.Resolved
 	f.Resolved = &p.resolved

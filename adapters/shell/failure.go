@@ -74,11 +74,12 @@ func (p *commandPlan) exitFault(stage int, e exitStatus, j *job) error {
 // rawOutput returns the error output, or else the output.
 func (p *commandPlan) rawOutput(j *job) string {
 	if j.stderr != nil {
-		if text := j.stderr.captured.text(p.secrets); strings.TrimSpace(text) != "" {
+		if text, _ := j.stderr.captured.text(p.secrets); strings.TrimSpace(text) != "" {
 			return text
 		}
 	}
-	return j.stdout.captured.text(p.secrets)
+	text, _ := j.stdout.captured.text(p.secrets)
+	return text
 }
 
 // lastOutput returns the end of the error output, or else of the output.
@@ -94,7 +95,8 @@ func (p *commandPlan) lastOutput(j *job) string {
 // tail returns a stream without secrets. Of a long one it is the last line that is not empty, which says most, then the
 // end of what is before it. Secrets are removed first: afterwards, a part of one could be left at the beginning.
 func (p *commandPlan) tail(s *stream) string {
-	text := adapters.Scrub(s.captured.text(p.secrets), p.secrets)
+	raw, _ := s.captured.text(p.secrets)
+	text := adapters.Scrub(raw, p.secrets)
 	whole := adapters.Sanitize(text, p.secrets)
 	if utf8.RuneCountInString(whole) <= maxShownRunes {
 		return whole
@@ -138,15 +140,15 @@ func (p *commandPlan) stopFault(message string, cause error, j *job) error {
 	return &adapters.Fault{Message: message, Cause: cause, Change: adapters.ChangeUnknown}
 }
 
-// outputFault returns the fault for output that does not match parse.
+// outputFault returns the fault for output that cannot be read.
 func (p *commandPlan) outputFault(err error, j *job) error {
 	f := &adapters.Fault{Message: p.stageName(len(p.stages)-1) + " " + err.Error()}
 	var notJSON *notJSONError
-	text := string(j.stdout.captured.buf)
+	text, _ := j.stdout.captured.text(p.secrets)
 	if errors.As(err, &notJSON) && notJSON.excerpt != "" && adapters.Scrub(text, p.secrets) == text {
 		f.Message += fmt.Sprintf(", at %q", notJSON.excerpt)
 	}
-	if j.stderr != nil {
+	if j.stderr != nil && !errors.As(err, new(*encodingError)) {
 		if text := p.tail(j.stderr); text != "" {
 			f.Message += "; its error output ends with: " + text
 		}

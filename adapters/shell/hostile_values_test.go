@@ -57,7 +57,7 @@ func TestValuesArriveUnchanged(t *testing.T) {
 				out, err := b.Do(t.Context(), mustJSON(t, map[string]any{"s": s}))
 				if err != nil {
 					t.Errorf("%.60q: %v", s, err)
-				} else if got := out["stdout"]; got != s+"x" {
+				} else if got := out["stdout"]; got != strings.TrimPrefix(s+"x", "\ufeff") {
 					t.Errorf("%.60q arrived as %.60q", s, got)
 				}
 			}

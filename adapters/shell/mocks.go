@@ -1,7 +1,10 @@
 package shell
 
 import (
+	"bytes"
 	"context"
+	"encoding/base64"
+	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -9,14 +12,15 @@ import (
 	"hatchel/adapters"
 	"hatchel/hcl/mock"
 	"hatchel/hcl/schema"
+	"hatchel/internal/charset"
 	"hatchel/internal/lazyregexp"
 )
 
 // answer has the programs of a call answered by mocks. Each program of a pipe reads what the one before has written.
 func (a *action) answer(ctx context.Context, call *adapters.Call, p *commandPlan) (any, error) {
-	j := &job{stdout: newMockedStream(p.maxOutput)}
+	j := &job{stdout: newMockedStream(p.maxOutput, p.encoding)}
 	if !p.mergeStderr {
-		j.stderr = newMockedStream(p.maxOutput)
+		j.stderr = newMockedStream(p.maxOutput, p.encoding)
 	}
 	defer j.close()
 	exits := make([]exitStatus, len(p.stages))
@@ -56,7 +60,7 @@ type mockedProgram struct {
 
 func (a *action) mockedProgram(p *commandPlan, argv []string, stdin []byte) *mockedProgram {
 	program := &mockedProgram{argv: argv, env: map[string]string{}, stdin: stdin, connection: a.connection,
-		writesJSON: a.block.Parse == parseJSON}
+		writesJSON: a.block.As == asJSON}
 	for _, v := range p.variables {
 		program.env[v.name] = v.value
 	}
@@ -94,8 +98,45 @@ func (a *action) ask(ctx context.Context, p *commandPlan, argv []string, stdin [
 	case reply == nil:
 		return a.record(ctx, q, p, argv, stdin)
 	}
-	code, _ := reply.Args["exit"].(int)
-	return &exit{[]byte(reply.Text("stdout")), []byte(reply.Text("stderr")), code}, nil
+	out := &exit{}
+	out.code, _ = reply.Args["exit"].(int)
+	if out.stdout, err = a.written(reply, "stdout", p.encoding); err == nil {
+		out.stderr, err = a.written(reply, "stderr", p.encoding)
+	}
+	return out, err
+}
+
+// base64Suffix ends the names of the members of a reply that hold bytes.
+const base64Suffix = "_base64"
+
+// written returns what a program has written by a reply: a text in the encoding of the block, or bytes.
+func (a *action) written(reply *mock.Reply, name string, encoding *charset.Encoding) ([]byte, error) {
+	if text := reply.Text(name + base64Suffix); text != "" {
+		raw, err := base64.StdEncoding.DecodeString(text)
+		if err != nil {
+			return nil, a.mocks.Fail(reply.Mock, fmt.Sprintf("%s%s is not base64: %v.", name, base64Suffix, err))
+		}
+		return raw, nil
+	}
+	raw, ok := charset.Encode(reply.Text(name), encoding)
+	if !ok {
+		return nil, a.mocks.Fail(reply.Mock, fmt.Sprintf("%s has a character that %v, the encoding of the block, does "+
+			"not have.", name, encoding))
+	}
+	return raw, nil
+}
+
+// tape adds what a program has written to a reply on a tape: as text, if it comes back as it is.
+func tape(reply map[string]any, name string, raw []byte, encoding *charset.Encoding) {
+	text := string(raw)
+	if encoding != nil {
+		text, _ = charset.Decode(raw, encoding)
+	}
+	if again, _ := charset.Encode(text, encoding); utf8.ValidString(text) && bytes.Equal(again, raw) {
+		reply[name] = text
+	} else {
+		reply[name+base64Suffix] = base64.StdEncoding.EncodeToString(raw)
+	}
 }
 
 // record runs a program for real, and records what it has written.
@@ -106,13 +147,11 @@ func (a *action) record(
 	switch {
 	case err != nil:
 		a.mocks.FailRecording(p.secrets, "the program %s has failed: %s", argv[0], err)
-	case !utf8.Valid(got.stdout) || !utf8.Valid(got.stderr):
-		a.mocks.FailRecording(p.secrets, "the program %s has written bytes that are not UTF-8 text, which a tape "+
-			"cannot hold", argv[0])
 	default:
-		reply := map[string]any{"stdout": string(got.stdout), "exit": got.code}
+		reply := map[string]any{"exit": got.code}
+		tape(reply, "stdout", got.stdout, p.encoding)
 		if len(got.stderr) > 0 {
-			reply["stderr"] = string(got.stderr)
+			tape(reply, "stderr", got.stderr, p.encoding)
 		}
 		a.mocks.Record(q, reply)
 	}
@@ -152,8 +191,12 @@ func (p *mockedProgram) taped() map[string]any {
 	if len(p.env) > 0 {
 		taped["env"] = p.variables()
 	}
-	if p.stdin != nil {
+	switch {
+	case p.stdin == nil:
+	case utf8.Valid(p.stdin):
 		taped["stdin"] = string(p.stdin)
+	default:
+		taped["stdin"+base64Suffix] = base64.StdEncoding.EncodeToString(p.stdin)
 	}
 	return taped
 }
@@ -182,6 +225,10 @@ func (p *mockedProgram) match(c *mock.Matcher, m *mock.Mock, _ bool) {
 	}
 	if want, ok := m.Request["stdin"].(string); ok {
 		c.Part("stdin", c.EqualText(want, string(p.stdin)), want, string(p.stdin))
+	}
+	if want, ok := m.Request["stdin"+base64Suffix].(string); ok {
+		got := base64.StdEncoding.EncodeToString(p.stdin)
+		c.Part("stdin", want == got, want, got)
 	}
 }
 
@@ -226,15 +273,22 @@ func mockKind() *mock.Kind {
 		},
 		Details: []mock.Argument{
 			{Name: "stdin", Doc: "The standard input.", Type: mock.Text, Lines: true},
+			{Name: "stdin_base64", Doc: "The standard input, as bytes in base64, in place of stdin.", Type: mock.Text},
 			{Name: "env", Doc: "Some of the environment variables.", Type: mock.Names},
 		},
 		Besides: []mock.Argument{
-			{Name: "stdout", Doc: "The standard output.", Type: mock.Text, Lines: true},
+			{Name: "stdout", Doc: "The standard output, which is written in the encoding of the block.",
+				Type: mock.Text, Lines: true},
 			{Name: "stderr", Doc: "The standard error.", Type: mock.Text, Lines: true},
+			{Name: "stdout_base64", Doc: "The standard output, as bytes in base64, in place of stdout.",
+				Type: mock.Text},
+			{Name: "stderr_base64", Doc: "The standard error, as bytes in base64, in place of stderr.",
+				Type: mock.Text},
 			mock.Between("exit", "The exit code, by default 0.", 0, 255),
 			mock.Delay("How long the program runs."),
 		},
-		Taped:  mock.Taped(map[string]*schema.Type{"stdout": mock.Text, "stderr": mock.Text, "exit": mock.Integer}),
+		Taped: mock.Taped(map[string]*schema.Type{"stdout": mock.Text, "stderr": mock.Text, "exit": mock.Integer,
+			"stdout_base64": mock.Text, "stderr_base64": mock.Text}),
 		Naming: []string{"script", "script_file", "command"},
 	}
 }
@@ -275,7 +329,9 @@ func (a *action) runStage(ctx context.Context, p *commandPlan, argv []string, st
 }
 
 // newMockedStream returns a stream that no program writes to.
-func newMockedStream(limit int) *stream { return &stream{captured: newCapture(limit)} }
+func newMockedStream(limit int, encoding *charset.Encoding) *stream {
+	return &stream{captured: newCapture(limit, encoding)}
+}
 
 // write adds the output of a mock.
 func (c *capture) write(output []byte) {

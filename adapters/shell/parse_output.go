@@ -11,10 +11,11 @@ import (
 	"hatchel/hcl"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
+	"hatchel/internal/charset"
 	"hatchel/internal/cut"
 )
 
-// format is how a value of the argument parse reads standard output. It adds a member to the output.
+// format is how a value of the argument as reads standard output. It adds a member to the output.
 type format struct {
 	member string
 	typ    *schema.Type
@@ -22,30 +23,52 @@ type format struct {
 }
 
 var formats = map[string]format{
-	parseJSON:      {"json", &schema.Type{Kind: schema.Any}, decodeJSON},
-	parseJSONLines: {"json", schema.ListOf(&schema.Type{Kind: schema.Any}), decodeJSONLines},
-	parseLines:     {"lines", schema.ListOf(&schema.Type{Kind: schema.String}), nil},
+	asJSON:      {"json", &schema.Type{Kind: schema.Any}, decodeJSON},
+	asJSONLines: {"json", schema.ListOf(&schema.Type{Kind: schema.Any}), decodeJSONLines},
+	asLines:     {"lines", schema.ListOf(&schema.Type{Kind: schema.String}), nil},
 }
 
-// parseOutput adds what standard output contains to the output: of cut lines those before the cut.
-func (b *block) parseOutput(stdout *capture, secrets []string, output map[string]any) (err error) {
-	f, ok := formats[b.Parse]
+// readOutput adds what standard output contains to the output: of cut lines those before the cut. reads reports whether
+// the call reads a member of the output.
+func (b *block) readOutput(stdout *capture, secrets []string, reads func(string) bool, output map[string]any) error {
+	f, isFormat := formats[b.As]
+	if stdout.omitted() > 0 && (isFormat && f.decode != nil || b.As == asBytes) {
+		return fmt.Errorf("wrote %s, but at most %s can be read as data; request less",
+			hcl.Size(stdout.total), hcl.Size(stdout.limit))
+	}
+	if b.As == asBytes {
+		output["stdout"] = value.Bytes(bytes.Clone(stdout.buf))
+		return nil
+	}
+	text, bad := stdout.text(secrets)
+	if bad != nil && (isFormat || reads("stdout")) {
+		return newEncodingError("text", bad, stdout)
+	}
+	output["stdout"] = text
 	switch {
-	case !ok:
-	case f.decode == nil: // lines of the text without secrets and invalid bytes
-		text := output["stdout"].(string)
+	case !isFormat:
+		return nil
+	case f.decode == nil:
 		if stdout.omitted() > 0 {
-			text = strings.ToValidUTF8(stdout.head(secrets), "\uFFFD")
+			text, _, _ = stdout.head(secrets)
 			text = text[:strings.LastIndexByte(text, '\n')+1]
 		}
 		output[f.member] = adapters.SplitLines(text)
-	case stdout.omitted() > 0:
-		return fmt.Errorf("wrote %s, but at most %s can be read as data; request less",
-			hcl.Size(stdout.total), hcl.Size(stdout.limit))
-	default:
-		output[f.member], err = f.decode(stdout.buf)
+		return nil
 	}
+	v, err := f.decode([]byte(text))
+	output[f.member] = v
 	return err
+}
+
+// encodingError reports the position at which output is not in its encoding.
+type encodingError struct{ message string }
+
+func (e *encodingError) Error() string { return e.message }
+
+func newEncodingError(what string, bad *charset.Error, c *capture) error {
+	advice := charset.Advice(c.buf, c.encoding)
+	return &encodingError{fmt.Sprintf("wrote %s that is %v; the tool must %s", what, bad, advice)}
 }
 
 func decodeJSON(text []byte) (any, error) {

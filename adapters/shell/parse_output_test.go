@@ -48,7 +48,7 @@ func TestParseOutputErrors(t *testing.T) {
 		"broken off":    {"script = \"printf '[1, '; echo warned >&2\"\nparse = \"json\"", `the script wrote something that is not JSON: line 1, column 5: the text ends where a value is expected; its error output ends with: warned`},
 		"nothing":       {"command = [\"true\"]\nparse = \"json\"", `true wrote nothing, but JSON is expected`},
 		"third line":    {"script = \"printf '1\\\\n2\\\\n{]\\\\n4\\\\n'\"\nparse = \"jsonl\"", `the script wrote something that is not JSON: line 3, column 2: a key is expected, at "]"`},
-		"not text":      {"script = \"printf '\\\"\\\\377\\\"'\"\nparse = \"json\"", `invalid UTF-8`},
+		"not text":      {"script = \"printf '\\\"\\\\377\\\"'\"\nparse = \"json\"", `the script wrote text that is not UTF-8: 0xFF at byte 2, in line 1; the tool must name the encoding, such as encoding = "windows-1252", or use as = "bytes"`},
 		"too much":      {"command = [\"seq\", \"100000\"]\nparse = \"jsonl\"\nmax_output = \"4KiB\"", `seq wrote 575.1 KiB, but at most 4 KiB can be read as data; request less`},
 		"last of pipes": {"pipe = [[\"echo\", \"Hello\"], [\"cat\"]]\nparse = \"json\"", `cat (command 2 of 2) wrote something`},
 	} {

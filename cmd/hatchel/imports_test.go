@@ -139,6 +139,8 @@ var owners = map[string][]string{
 	"golang.org/x/net/http/httpguts":          {"adapters/http"},
 	"go.yaml.in/yaml/":                        {"cmd/hatchel/importer/*"},
 	"golang.org/x/text/encoding/charmap":      {"adapters/http"},
+	"golang.org/x/text/encoding":              {"internal/charset"},
+	"golang.org/x/text/transform":             {"internal/charset"},
 	"golang.org/x/text/unicode/norm":          {"cmd/hatchel/importer/*", "cmd/hatchel/lint/injection"},
 	"database/sql":                            {"adapters/sql", "runtime/durable/state", "cmd/hatchel-bench"},
 	"github.com/mattn/go-sqlite3":             {"adapters/sql", "internal/sqlitefile", "runtime/durable/state", "cmd/hatchel-bench"},

@@ -22,7 +22,7 @@ tool "list_notes" {
   shell {
     dir     = var.directory
     command = ["find", ".", "-type", "f", "-not", "-path", "*/.*"]
-    parse   = "lines"
+    as      = "lines"
   }
   result = "sort(map(output.lines, trimprefix(#, './')))"
 }

@@ -26,7 +26,7 @@ tool "disk_usage" {
 
   shell {
     command = ["df", "-P", "-k", "--", input.path]
-    parse   = "lines"
+    as      = "lines"
   }
   result = <<-EXPR
     output.lines[1:] | map(split(" ", regexreplace(#, "[ ]+", " "))) | map({{
@@ -47,7 +47,7 @@ tool "search_logs" {
   shell {
     command  = ["grep", input.ignore_case ? "-i" : null, "-nF", "-m", "${input.max}", "-e", input.text, "--", under(var.log_dir, input.file)]
     ok_codes = [0, 1]
-    parse    = "lines"
+    as       = "lines"
   }
   result = "{lines: output.lines, found: output.code == 0}"
 }
@@ -64,7 +64,7 @@ tool "count_by_level" {
       ["sort"],
       ["uniq", "-c"],
     ]
-    parse = "lines"
+    as = "lines"
   }
   result = "output.lines | map(split(' ', trimspace(#))) | map({{level: #[1], lines: tonumber(#[0])}})"
 }
@@ -80,7 +80,7 @@ tool "git_log" {
   shell {
     dir     = var.repo_dir
     command = ["git", "log", "--max-count=${input.count}", "--date=short", "--format=%h %ad %an: %s", ["--author=${input.author}"], "--", input.path]
-    parse   = "lines"
+    as      = "lines"
     sandbox { read = ["${var.repo_dir}/.git"] }
   }
   result = "output.lines"

@@ -11,6 +11,7 @@ import (
 	"hatchel/hcl/eval"
 	"hatchel/hcl/eval/hclexpr"
 	"hatchel/hcl/schema"
+	"hatchel/internal/charset"
 )
 
 // Constructors of fields that several blocks share.
@@ -26,6 +27,19 @@ func Choice(dst *string, name, doc string, among ...string) Field {
 		if !slices.Contains(among, *dst) {
 			d.Diags.Errorf(r, "Unknown choice", "%s is %s, not %q.%s", name, diag.JoinOr(quoted), *dst,
 				diag.DidYouMean(*dst, among))
+		}
+	})
+}
+
+// Encoding declares the argument encoding, which takes the name of the encoding of a text.
+func Encoding(dst *string, doc string) Field {
+	f := Attr(dst, "encoding", doc+` A byte order mark precedes. Names are those of the WHATWG Encoding Standard and `+
+		`of the IANA registry, such as "windows-1252", "utf-16" or "shift_jis".`).TypeDoc("name of an encoding")
+	return f.DefaultDoc(`"utf-8"`).Check(func(d *Decoder, r diag.Range) {
+		if _, known := charset.Find(*dst); !known {
+			d.Diags.Errorf(r, "Unknown encoding", "There is no encoding %q.%s", *dst,
+				diag.SuggestOr(strings.ToLower(*dst), charset.Names, " Write one of the WHATWG Encoding Standard or "+
+					`of the IANA registry, such as "windows-1252", "iso-8859-15", "utf-16" or "shift_jis".`))
 		}
 	})
 }

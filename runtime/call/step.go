@@ -197,7 +197,7 @@ func (s *Step) do(call *adapters.Call) (any, error) {
 // doChecked calls the backend once and checks the expectations of its output, unless the backend has done
 // so itself because it could still undo its work. It returns what the backend has changed.
 func (s *Step) doChecked(call *adapters.Call) (output any, change adapters.Change, err error) {
-	call.Block, call.Whole, call.Cut = s.block, s.Decl.Backend.Whole, nil
+	call.Block, call.Whole, call.Delivered, call.Cut = s.block, s.Decl.Backend.Whole, s.Decl.Backend.Delivered, nil
 	if len(s.Decl.Expects) == 0 {
 		call.CheckOutput = acceptAll
 		output, err = s.guard.Do(call.Frame.Context, s.Action, call)
