@@ -24,7 +24,7 @@ func (tx *mockedTransaction) newStatement(e *execution) *mockedStatement {
 	s := &mockedStatement{tx: tx, text: e.text, args: make([]any, len(e.args)),
 		hasRows: e.isQuery || e.kind.ReturnsRows}
 	for i, v := range e.args {
-		s.args[i] = mockedArgument(untypedList(v))
+		s.args[i] = mockedArgument(v)
 	}
 	s.question = &mock.Question{
 		Kind: "sql", Connection: tx.database.connection, Name: mock.OneLine(e.text), ReadOnly: tx.readOnly,
@@ -40,16 +40,10 @@ func mockedArgument(v any) any {
 	switch v := v.(type) {
 	case []byte:
 		return base64.StdEncoding.EncodeToString(v)
-	case int64:
-		return int(v)
 	case []any:
-		out := make([]any, len(v))
-		for i, e := range v {
-			out[i] = mockedArgument(e)
-		}
-		return out
+		return mapList(v, mockedArgument)
 	}
-	return v
+	return shownArgument(v)
 }
 
 // taped returns the statement as a tape has it.

@@ -1,12 +1,13 @@
 package sql
 
 import (
+	"encoding/json"
 	"fmt"
-	"reflect"
 	"strings"
 
 	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/hcl/template/sqltext"
 	"hatchel/hcl/value"
 )
 
@@ -113,25 +114,44 @@ func formatPlanned(v any) string {
 	if b, ok := v.([]byte); ok {
 		return fmt.Sprintf("%s%d bytes]", adapters.OmittedPrefix, len(b))
 	}
-	b, err := value.AppendJSON(nil, untypedList(v))
+	b, err := value.AppendJSON(nil, shownArgument(v))
 	if err != nil {
 		return fmt.Sprintf("a value that cannot be shown (%s)", err)
 	}
 	return adapters.PlanText(b, maxPlannedValue)
 }
 
-// untypedList converts the typed lists that sqltext binds, such as []int64, to []any.
-func untypedList(v any) any {
-	list := reflect.ValueOf(v)
-	if list.Kind() != reflect.Slice {
-		return v
+// shownArgument returns a bound value as plans, tapes and mocks have it: an object is its JSON, a long number its text.
+func shownArgument(v any) any {
+	switch v := v.(type) {
+	case sqltext.AnyText:
+		return string(v)
+	case json.Number:
+		return string(v)
+	case map[string]any:
+		text, _ := value.AppendJSON(nil, v) // sqltext binds only values that have a JSON form
+		return string(text)
+	case []any:
+		return mapList(v, shownArgument)
 	}
-	out := make([]any, list.Len())
-	for i := range out {
-		out[i] = list.Index(i).Interface()
-		if n, ok := out[i].(int64); ok {
-			out[i] = int(n)
-		}
+	return v
+}
+
+// plainArgument returns a bound value as a value of the language.
+func plainArgument(v any) any {
+	switch v := v.(type) {
+	case sqltext.AnyText:
+		return string(v)
+	case []any:
+		return mapList(v, plainArgument)
+	}
+	return v
+}
+
+func mapList(list []any, of func(any) any) []any {
+	out := make([]any, len(list))
+	for i, v := range list {
+		out[i] = of(v)
 	}
 	return out
 }

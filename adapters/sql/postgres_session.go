@@ -75,8 +75,8 @@ func (s *pgSession) prepare(ctx context.Context, conn *pgconn.PgConn, text strin
 	}
 	st := newPgStatement(d, text)
 	st.description = d
-	if st.lookup != "" {
-		result := conn.ExecParams(ctx, st.lookup, nil, nil, nil, nil).Read()
+	if lookup := catalogLookup(append(fieldTypes(d.Fields), d.ParamOIDs...)); lookup != "" {
+		result := conn.ExecParams(ctx, lookup, nil, nil, nil, nil).Read()
 		if result.Err != nil {
 			return nil, result.Err
 		}

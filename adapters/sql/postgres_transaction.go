@@ -136,8 +136,11 @@ func (tx *pgTransaction) runOnce(ctx context.Context, e *execution) error {
 	if e.byCaller && tx.superuser {
 		return modelError{errSuperuser}
 	}
+	values, oids, formats, err := pgArguments(known, e.args)
+	if err != nil {
+		return err
+	}
 	pipe := tx.start(ctx)
-	values, oids, formats := pgArguments(known.params, e.args)
 	looksUp := known.looksUp()
 	if looksUp {
 		pipe.send(known.lookup)
@@ -351,6 +354,11 @@ func (tx *pgTransaction) known(ctx context.Context, e *execution) (*pgStatement,
 		return nil, err
 	}
 	known := newPgStatement(described, e.text)
+	if lookup := catalogLookup(known.params); lookup != "" {
+		if known.catalog, err = tx.lookUp(ctx, lookup); err != nil {
+			return nil, err
+		}
+	}
 	if !e.byCaller {
 		tx.database.types.add(e.text, known)
 	}
@@ -399,19 +407,25 @@ func (tx *pgTransaction) describe(ctx context.Context, text string) (info statem
 	known := newPgStatement(described, text)
 	var catalog pgCatalog
 	if known.lookup != "" {
-		pipe := tx.start(ctx)
-		pipe.send(known.lookup)
-		if err = pipe.begin(); err == nil {
-			catalog, err = readCatalog(pipe)
-		}
-		if closeErr := pipe.Close(); err == nil {
-			err = closeErr
-		}
+		catalog, err = tx.lookUp(ctx, known.lookup)
 	}
 	for _, f := range described.Fields {
 		info.columns = append(info.columns, column{f.Name, tx.database.types.typeOf(f.DataTypeOID, catalog).schema})
 	}
 	return info, tx.interruption(ctx, err)
+}
+
+// lookUp reads types in the catalog.
+func (tx *pgTransaction) lookUp(ctx context.Context, lookup string) (catalog pgCatalog, err error) {
+	pipe := tx.start(ctx)
+	pipe.send(lookup)
+	if err = pipe.begin(); err == nil {
+		catalog, err = readCatalog(pipe)
+	}
+	if closeErr := pipe.Close(); err == nil {
+		err = closeErr
+	}
+	return catalog, err
 }
 
 // commit commits the transaction if it has begun. The statements after COMMIT are sent in the same message, so that a

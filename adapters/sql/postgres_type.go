@@ -3,7 +3,6 @@ package sql
 import (
 	"encoding/base64"
 	"encoding/hex"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -14,7 +13,6 @@ import (
 
 	"hatchel/hcl/schema"
 	"hatchel/hcl/template/sqltext"
-	"hatchel/hcl/value"
 )
 
 // pgTypes are the types of one database, and what is known of its statements. Nothing that is known of a statement
@@ -34,7 +32,7 @@ type pgStatement struct {
 	columns atomic.Pointer[pgColumns]
 
 	description *pgconn.StatementDescription // of the prepared statement of a direct session; otherwise nil
-	catalog     pgCatalog                    // the result of the lookup, if it was prepared
+	catalog     pgCatalog                    // the types of the parameters; if it was prepared, of the columns too
 }
 
 // looksUp reports whether the lookup is sent with each execution: behind a pooler, and where the types may change.
@@ -346,76 +344,4 @@ func parseRow(b []byte) (fields [][]byte, ok bool) {
 		}
 		p.at++
 	}
-}
-
-// pgArguments encodes bound values as text, which the server parses as the type of the parameter. So a
-// number can be bound to a text parameter, and a string to a date, an enum or a JSON document. Bytes are
-// sent in binary, to a parameter whose type the server has just described.
-func pgArguments(types []uint32, args []any) (values [][]byte, oids []uint32, formats []int16) {
-	values = make([][]byte, len(args))
-	for i, v := range args {
-		if raw, ok := v.([]byte); ok {
-			values[i] = raw
-			if i < len(types) && types[i] == pgtype.ByteaOID {
-				if formats == nil {
-					oids, formats = make([]uint32, len(args)), make([]int16, len(args))
-				}
-				oids[i], formats[i] = pgtype.ByteaOID, 1
-			}
-			continue
-		}
-		if v != nil {
-			values[i] = pgScalar(make([]byte, 0, 16), v)
-		}
-	}
-	return values, oids, formats
-}
-
-func pgScalar(dst []byte, v any) []byte {
-	switch v := v.(type) {
-	case string:
-		return append(dst, v...)
-	case bool:
-		return strconv.AppendBool(dst, v)
-	case int:
-		return strconv.AppendInt(dst, int64(v), 10)
-	case int64:
-		return strconv.AppendInt(dst, v, 10)
-	case float64:
-		return strconv.AppendFloat(dst, v, 'g', -1, 64)
-	case []byte:
-		return append(dst, v...)
-	case []any:
-		return pgArray(dst, v)
-	case []string, []int64, []float64, []bool:
-		return pgArray(dst, untypedList(v).([]any))
-	}
-	dst, _ = value.AppendJSON(dst, v) // sqltext binds only values that have a JSON form
-	return dst
-}
-
-// pgArray encodes an array with every element in quotes.
-func pgArray(dst []byte, list []any) []byte {
-	dst = append(dst, '{')
-	for i, elem := range list {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		switch elem := elem.(type) {
-		case nil:
-			dst = append(dst, "NULL"...)
-		case []any:
-			dst = pgArray(dst, elem)
-		default:
-			dst = append(dst, '"')
-			for _, c := range pgScalar(nil, elem) {
-				if c == '"' || c == '\\' {
-					dst = append(dst, '\\')
-				}
-				dst = append(dst, c)
-			}
-			dst = append(dst, '"')
-		}
-	}
-	return append(dst, '}')
 }

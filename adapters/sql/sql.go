@@ -7,6 +7,7 @@ package sql
 
 import (
 	"context"
+	"errors"
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 
@@ -78,7 +79,9 @@ type execution struct {
 	byCaller bool // the caller wrote the text, so the prepared statement is not kept
 	last     bool // no other statement follows in the transaction
 	origin   origin
-	result   *resultSet // receives the rows; may hold rows of an earlier execution
+	program  *sqltext.Program // whose text it is; nil for a text of the caller
+	frame    *hcl.Frame       // that the values are from
+	result   *resultSet       // receives the rows; may hold rows of an earlier execution
 
 	affected int
 	lastID   any // int or nil
@@ -89,12 +92,21 @@ func (e *execution) bind(s *sqltext.Program, f *hcl.Frame) (err error) {
 	if e.text, e.args, err = s.Bind(f, e.args[:0]); err != nil {
 		return modelError{err}
 	}
-	e.kind = s.KindOf(e.text)
+	e.kind, e.program, e.frame = s.KindOf(e.text), s, f
 	return nil
 }
 
 // run runs the execution in a transaction.
 func (e *execution) run(ctx context.Context, tx transaction) error {
+	err := e.runTraced(ctx, tx)
+	if refused, ok := errors.AsType[*argumentError](err); ok {
+		return refused.toFault(e.program.Sources(e.frame)[refused.index].Source)
+	}
+	return err
+}
+
+// runTraced runs the execution with the trace and the span of its call.
+func (e *execution) runTraced(ctx context.Context, tx transaction) error {
 	call := e.origin.call
 	if call == nil {
 		return tx.run(ctx, e)

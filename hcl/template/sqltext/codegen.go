@@ -117,8 +117,8 @@ func (c *checker) generateInterpolation(h *template.Interpolation, next template
 		return &param{of: h, kind: listOnly, before: "(", after: ")"}
 	}
 	v := &param{of: h, kind: single}
-	if c.dialect == PostgreSQL && !p.single && (h.Type.Kind == template.List || h.Type.Kind == template.Any) {
-		v.kind = valueOrArray
+	if !p.single && (h.Type.Kind == template.List || h.Type.Kind == template.Any) {
+		v.kind = valueOrList
 	}
 	if t, ok := next.(*template.Text); ok && c.dialect == PostgreSQL && isNull.MatchString(t.Value) {
 		v.after = castOf(h.Type)

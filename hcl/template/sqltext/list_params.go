@@ -34,8 +34,13 @@ func (p *listParam) bind(b *binding) error {
 	} else {
 		b.text = append(b.text, '(')
 	}
-	return b.addList(p.of, list, value.ResolveContent)
+	if b.dialect != PostgreSQL && slices.ContainsFunc(list, isList) {
+		return errList(p.of)
+	}
+	return b.addList(p.of, p.of.Type, list, value.ResolveContent)
 }
+
+func isList(v any) bool { _, ok := v.([]any); return ok }
 
 // rowsParam is VALUES ${rows}.
 type rowsParam struct {
@@ -69,7 +74,7 @@ func (p *rowsParam) bind(b *binding) error {
 			b.text = append(b.text, ',')
 		}
 		b.text = append(b.text, '(')
-		if err := b.addList(p.of, row, value.Resolve); err != nil {
+		if err := b.addList(p.of, elementType(p.of.Type, i), row, value.Resolve); err != nil {
 			return err
 		}
 	}

@@ -42,8 +42,22 @@ func (p *Program) Bind(f template.Frame, args []any) (text string, out []any, er
 		}
 		return p.text, out, nil
 	}
+	return p.bind(f, args, nil)
+}
+
+// Sources returns the interpolations of the arguments that Bind has returned for a frame.
+func (p *Program) Sources(f template.Frame) []*template.Interpolation {
+	var sources []*template.Interpolation
+	_, _, _ = p.bind(f, nil, &sources) // reports what Bind has reported
+	return sources
+}
+
+// bind renders the statement. The sources receive the interpolation of each argument; they may be nil.
+func (p *Program) bind(f template.Frame, args []any, sources *[]*template.Interpolation) (
+	text string, out []any, err error,
+) {
 	b := bindings.Get().(*binding)
-	b.dialect, b.frame, b.text, b.args, b.base = p.dialect, f, b.text[:0], args, len(args)
+	b.dialect, b.frame, b.text, b.args, b.base, b.sources = p.dialect, f, b.text[:0], args, len(args), sources
 	b.decisions.Reset()
 	err = p.root.bind(b)
 	if n := len(b.args) - b.base; err == nil && n > p.dialect.maxParams() {
@@ -51,7 +65,7 @@ func (p *Program) Bind(f template.Frame, args []any) (text string, out []any, er
 			p.dialect, p.dialect.maxParams())
 	}
 	out = b.args
-	b.frame, b.args = nil, nil
+	b.frame, b.args, b.sources = nil, nil, nil
 	if err == nil {
 		text = string(b.text)
 	} else {
@@ -93,8 +107,9 @@ type binding struct {
 	frame   template.Frame
 	text    []byte
 	args    []any
-	base    int      // len(args) before the first
-	sampler *sampler // chooses the values of a sample; nil in a call
+	base    int                        // len(args) before the first
+	sampler *sampler                   // chooses the values of a sample; nil in a call
+	sources *[]*template.Interpolation // receives those of the arguments; nil if nobody asks
 
 	decisions template.Decisions
 }
@@ -111,26 +126,31 @@ func (b *binding) resolve(h *template.Interpolation, sampled func(*sampler) any)
 }
 
 // add appends an argument and its placeholder.
-func (b *binding) add(v any) {
+func (b *binding) add(h *template.Interpolation, v any) {
 	b.args = append(b.args, v)
+	if b.sources != nil {
+		*b.sources = append(*b.sources, h)
+	}
 	b.text = b.dialect.placeholder(b.text, len(b.args)-b.base)
 }
 
-// addList appends the elements of a list as arguments, with commas between them and a closing
+// addList appends the elements of a list of a type as arguments, with commas between them and a closing
 // parenthesis after them.
-func (b *binding) addList(h *template.Interpolation, list []any, resolve func(any) (any, error)) error {
+func (b *binding) addList(
+	h *template.Interpolation, t template.Type, list []any, resolve func(any) (any, error),
+) error {
 	for i, e := range list {
 		e, err := resolve(e)
 		if err != nil {
 			return err
 		}
-		if e, err = elementArgument(b.dialect, h, e); err != nil {
+		if e, err = elementArgument(b.dialect, h, elementType(t, i), e); err != nil {
 			return err
 		}
 		if i > 0 {
 			b.text = append(b.text, ',')
 		}
-		b.add(e)
+		b.add(h, e)
 	}
 	b.text = append(b.text, ')')
 	return nil

@@ -8,11 +8,12 @@
 // of lists whose elements the dialect binds one by one, and the constant names and texts that ident
 // and raw select.
 //
-// Values are bound as follows. A string, bool, int or float64 is passed unchanged. A json.Number
-// becomes its text, so that no digit is lost; servers convert it where a number is expected. Bytes
-// become []byte, null becomes nil, and an object becomes its JSON text. A list is expanded after IN
-// and VALUES. Elsewhere it is one array on PostgreSQL ([]string, []int64, []float64, []bool, or
-// []any if its elements differ or include a null), and an error on other dialects.
+// Values are bound as follows. A string, bool, int or float64 is passed unchanged, Bytes become []byte, and null
+// becomes nil. A list is expanded after IN and VALUES.
+//
+// PostgreSQL tells the types of parameters, so a json.Number, a list ([]any) and an object (map[string]any) stay what
+// they are, and a string of an expression that may have another type is an [AnyText]. Other dialects do not: a
+// json.Number becomes its text, so that no digit is lost, and a list or an object becomes its JSON text.
 package sqltext
 
 import (
