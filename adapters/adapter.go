@@ -178,6 +178,8 @@ type Call struct {
 	// Attempts and Pages count the requests that an Action has sent, and the pages that it has read. An Action that
 	// may send more than one adds each.
 	Attempts, Pages int
+	// Replaced counts the characters of answers in whose place U+FFFD was read. CountReplaced adds to it.
+	Replaced int
 	// Client receives notifications about the call. Its methods may only be called in the goroutine
 	// of Do.
 	Client

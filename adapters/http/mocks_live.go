@@ -127,7 +127,7 @@ func tapedReply(resp *nethttp.Response, body []byte) map[string]any {
 	if len(headers) > 0 {
 		reply["headers"] = headers
 	}
-	switch v, err := value.Decode(body); {
+	switch v, _, err := value.DecodeLossy(body, nil); {
 	case len(body) == 0:
 	case err == nil && strings.Contains(resp.Header.Get("Content-Type"), "json"):
 		reply["json"] = v

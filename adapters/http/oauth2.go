@@ -102,7 +102,7 @@ func (o *oauth2) newRequest(ctx context.Context, dir string, of subject) (url.Va
 func (o *oauth2) parseResponse(
 	status int, raw []byte, requested time.Time, of subject, credentials string,
 ) (*token, error) {
-	v, err := value.Decode(raw)
+	v, _, err := value.DecodeLossy(raw, nil)
 	m, _ := v.(map[string]any)
 	if status != nethttp.StatusOK {
 		secret := o.ClientSecret.Reveal()

@@ -152,7 +152,8 @@ func (a *action) decode(ctx context.Context, c content, r *compiledRequest) (any
 		}
 		return text, nil
 	}
-	text, err := value.Compact(c.raw)
+	text, replaced, err := value.Compact(c.raw)
+	r.call.CountReplaced(replaced)
 	if err != nil {
 		return nil, cmp.Or(c.codingFailure(), notJSONFailure(err, text, c.contentType, r))
 	}

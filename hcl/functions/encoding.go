@@ -32,7 +32,8 @@ func jsonDecode(c *Context, a []any) (any, error) {
 	if err := c.Spend(8 * len(s)); err != nil { // an element such as "1," takes 16 bytes decoded
 		return nil, err
 	}
-	return value.DecodeSteps([]byte(s), c.Step)
+	v, _, err := value.DecodeLossy([]byte(s), c.Step)
+	return v, err
 }
 
 // base64Part is how many groups of base64 are computed between two steps: three bytes, or four characters.

@@ -33,8 +33,8 @@ func (e *SyntaxError) Error() string {
 func (e *SyntaxError) Unwrap() error { return e.cause }
 
 // Scanner reads one JSON text. It returns slices of the text. Beyond the grammar it rejects input
-// that JSON readers interpret differently: invalid UTF-8, unpaired surrogates, nesting beyond a
-// limit and, unless they are allowed, duplicate keys. Every error is a [*SyntaxError]. Use [New] or
+// that JSON readers interpret differently: invalid UTF-8, nesting beyond a limit and, unless they are
+// allowed, lone surrogates and duplicate keys. Every error is a [*SyntaxError]. Use [New] or
 // [Scanner.Reset] to prepare a Scanner. It must not be used concurrently.
 type Scanner struct {
 	data     []byte
@@ -48,6 +48,9 @@ type Scanner struct {
 	decoded         [2][]byte // two keys with escape sequences, while they are compared
 	keyPos          int       // the offset of the last key
 
+	lossy    bool // U+FFFD replaces a lone surrogate
+	replaced int  // how often
+
 	compacting  bool
 	checkNumber func(text []byte) error // of Compact; nil for none
 	kept        int                     // data[kept:pos] has yet to be moved to data[end:]
@@ -59,6 +62,17 @@ type Scanner struct {
 func New(data []byte, maxDepth int) Scanner {
 	return Scanner{data: data, maxDepth: maxDepth, allowDuplicates: true}
 }
+
+// NewLossy is New for data of others in which a lone surrogate is no error: U+FFFD replaces it. Compact also does that
+// in the data.
+func NewLossy(data []byte, maxDepth int) Scanner {
+	s := New(data, maxDepth)
+	s.lossy = true
+	return s
+}
+
+// Replaced returns how many lone surrogates were read.
+func (s *Scanner) Replaced() int { return s.replaced }
 
 // Reset prepares s for data, with maxDepth levels of nesting. Duplicate keys are refused. Memory
 // that s has allocated is reused.

@@ -61,7 +61,7 @@ func loneSurrogate(data []byte) bool {
 			continue
 		}
 		n := escapeLen(data[i:])
-		if n == 0 {
+		if n == 0 || isLoneSurrogate(data[i:], n) {
 			return true
 		}
 		i += n - 1

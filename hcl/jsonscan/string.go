@@ -33,7 +33,7 @@ func skipPlain(d []byte, i int) int {
 }
 
 // escapeLen returns the length of the escape sequence that d begins with, or 0 if it is invalid. A
-// surrogate pair counts as one sequence.
+// surrogate pair counts as one sequence; a lone surrogate is one that only a lossy Scanner accepts.
 func escapeLen(d []byte) int {
 	if len(d) < 2 {
 		return 0
@@ -46,19 +46,25 @@ func escapeLen(d []byte) int {
 		switch {
 		case !ok:
 			return 0
-		case !utf16.IsSurrogate(r):
+		case !utf16.IsSurrogate(r) || len(d) < 8 || d[6] != '\\' || d[7] != 'u':
 			return 6
-		case len(d) < 8 || d[6] != '\\' || d[7] != 'u':
-			return 0
 		}
 		low, ok := parseHex4(d[8:])
 		if !ok || utf16.DecodeRune(r, low) == utf8.RuneError {
-			return 0
+			return 6
 		}
 		return 12
 	}
 	return 0
 }
+
+// isLoneSurrogate reports whether an escape sequence of a known length is one half of a pair.
+func isLoneSurrogate(d []byte, length int) bool {
+	return length == 6 && (d[2] == 'd' || d[2] == 'D') && d[3] >= '8'
+}
+
+// replacement is the escape sequence of U+FFFD. It has the length of that of a lone surrogate.
+const replacement = `\ufffd`
 
 func parseHex4(d []byte) (r rune, ok bool) {
 	if len(d) < 4 {
@@ -133,8 +139,11 @@ func unescaped(content []byte) string {
 		if content[i] == '\\' {
 			if n = escapeLen(content[i:]); content[i+1] == 'u' {
 				r, _ := parseHex4(content[i+2:])
-				if decoded = utf8.RuneLen(r); n == 12 {
+				switch decoded = utf8.RuneLen(r); {
+				case n == 12:
 					decoded = 4 // a pair of surrogates
+				case decoded < 0:
+					decoded = len("\uFFFD")
 				}
 			}
 		}

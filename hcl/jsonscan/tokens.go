@@ -33,6 +33,15 @@ func (s *Scanner) readString() (escaped bool, err error) {
 			if n == 0 {
 				return false, s.failAt(i, "an escape sequence that JSON does not have")
 			}
+			if isLoneSurrogate(d[i:], n) {
+				if !s.lossy {
+					return false, s.failAt(i, "one half of a surrogate pair")
+				}
+				s.replaced++
+				if s.compacting {
+					copy(d[i:], replacement)
+				}
+			}
 			escaped = true
 			i += n
 		case c < ' ':

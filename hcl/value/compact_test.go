@@ -20,7 +20,7 @@ func TestTextThatIsNotJSONIsCompactedUpToTheError(t *testing.T) {
 		`{"error"  :  "some text"  oops} and  more`: `{"error":"some text"oops} and  more`,
 		`[1, 2]  3`: `[1,2]3`, `no  JSON`: `no  JSON`, `[1 ,`: `[1,`, `[1 ,"a`: `[1,"a`,
 	} {
-		if got, err := Compact([]byte(src)); err == nil || string(got) != want {
+		if got, _, err := Compact([]byte(src)); err == nil || string(got) != want {
 			t.Errorf("%s became %s, %v", src, got, err)
 		}
 	}
@@ -32,10 +32,11 @@ func FuzzCompact(f *testing.F) {
 	for _, d := range documents {
 		f.Add([]byte(d))
 	}
+	f.Add([]byte(` [ "\ud83d" , {"\uDE00a":"\ud83d\ud83d\ude00"} ] `))
 	f.Add([]byte(`{"a": 8e3838}`)) // an exponent that no number may have
 	f.Fuzz(func(t *testing.T, src []byte) {
 		before := bytes.Clone(src)
-		got, err := Compact(src)
+		got, replaced, err := Compact(src)
 		text := bytes.TrimPrefix(before, byteOrderMark)
 		if err == nil && len(got) == 0 {
 			if len(bytes.Trim(text, " \t\r\n")) > 0 {
@@ -43,7 +44,7 @@ func FuzzCompact(f *testing.F) {
 			}
 			return
 		}
-		_, decoded := Decode(text)
+		v, counted, decoded := DecodeLossy(text, nil)
 		if (err == nil) != (decoded == nil) {
 			t.Fatalf("%q: Compact says %v, the decoder %v", before, err, decoded)
 		}
@@ -51,6 +52,16 @@ func FuzzCompact(f *testing.F) {
 			return
 		}
 		var want bytes.Buffer
+		if counted != replaced {
+			t.Fatalf("%q: Compact counts %d lone surrogates, the decoder %d", before, replaced, counted)
+		}
+		if replaced > 0 {
+			again, err := Decode(got)
+			if err != nil || !Equal(v, again) {
+				t.Fatalf("%q became %q, %v", before, got, err)
+			}
+			return
+		}
 		if err := json.Compact(&want, text); err != nil || !bytes.Equal(want.Bytes(), got) {
 			t.Fatalf("%q became %q, not %q (%v)", before, got, want.Bytes(), err)
 		}
@@ -63,7 +74,7 @@ func BenchmarkCompact(b *testing.B) {
 	b.SetBytes(int64(len(doc)))
 	for b.Loop() {
 		copy(buf, doc)
-		if _, err := Compact(buf); err != nil {
+		if _, _, err := Compact(buf); err != nil {
 			b.Fatal(err)
 		}
 	}

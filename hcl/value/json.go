@@ -117,14 +117,16 @@ var ErrTooDeep = jsonscan.ErrTooDeep
 // ErrDuplicateKey is wrapped by the SyntaxError about an object that has a key twice.
 var ErrDuplicateKey = jsonscan.ErrDuplicateKey
 
-// Decode decodes one JSON text. The value does not alias src. Duplicate keys, invalid UTF-8,
+// Decode decodes one JSON text. The value does not alias src. Duplicate keys, invalid UTF-8, lone surrogates,
 // nesting beyond MaxDepth and text after the value are errors. Every error is a [*SyntaxError].
-func Decode(src []byte) (any, error) { return DecodeSteps(src, nil) }
-
-// DecodeSteps is Decode within a budget.
-func DecodeSteps(src []byte, step Step) (any, error) {
+func Decode(src []byte) (any, error) {
 	s := jsonscan.New(src, MaxDepth)
-	v, err := decodeValue(&s, step)
+	return decodeText(&s, nil)
+}
+
+// decodeText decodes a whole text.
+func decodeText(s *jsonscan.Scanner, step Step) (any, error) {
+	v, err := decodeValue(s, step)
 	if err == nil && !s.AtEnd() {
 		err = s.Fail("more text after the value")
 	}
@@ -132,6 +134,14 @@ func DecodeSteps(src []byte, step Step) (any, error) {
 		return nil, err
 	}
 	return v, nil
+}
+
+// DecodeLossy is Decode, within a budget, for an answer of a backend, which one character must not lose: U+FFFD
+// replaces each lone surrogate. It returns how many there were.
+func DecodeLossy(src []byte, step Step) (v any, replaced int, err error) {
+	s := jsonscan.NewLossy(src, MaxDepth)
+	v, err = decodeText(&s, step)
+	return v, s.Replaced(), err
 }
 
 func decodeValue(s *jsonscan.Scanner, step Step) (any, error) {
@@ -240,8 +250,9 @@ var byteOrderMark = []byte("\xef\xbb\xbf")
 
 // Compact checks that src is one JSON text of at most MaxDepth levels without duplicate keys, or
 // empty, and removes a byte order mark and the white space between its tokens, in place. On an error,
-// a [*SyntaxError], it returns the text compacted up to the error. Compact takes a few nanoseconds a
-// byte, so that a document that is never read need not be decoded.
-func Compact(src []byte) ([]byte, error) {
+// a [*SyntaxError], it returns the text compacted up to the error. U+FFFD replaces lone surrogates, which
+// are counted. Compact takes a few nanoseconds a byte, so that a document that is never read need not be
+// decoded.
+func Compact(src []byte) (text []byte, replaced int, err error) {
 	return jsonscan.Compact(bytes.TrimPrefix(src, byteOrderMark), MaxDepth, CheckNumber[[]byte])
 }

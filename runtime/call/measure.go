@@ -12,14 +12,15 @@ import (
 // doMeasured is doRecorded, which it counts in the metrics.
 func (s *Step) doMeasured(call *adapters.Call) (any, error) {
 	before := call.Attempts
-	call.Attempts, call.Pages = 0, 0
+	call.Attempts, call.Pages, call.Replaced = 0, 0, 0
 	began := time.Now()
 	output, err := s.doRecorded(call)
 	trace := ""
 	if call.Span.IsRecorded() {
 		trace = traceID(call.Traceparent)
 	}
-	s.meter.End(backendOutcome(call.Frame.Context, err), time.Since(began), call.Attempts, call.Pages, trace)
+	counts := metrics.BackendCounts{Attempts: call.Attempts, Pages: call.Pages, Replaced: call.Replaced}
+	s.meter.End(backendOutcome(call.Frame.Context, err), time.Since(began), counts, trace)
 	call.Attempts += before
 	return output, err
 }

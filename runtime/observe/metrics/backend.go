@@ -13,8 +13,8 @@ type Backend struct {
 	key     backendKey
 	gone    time.Time // since when it is not used; zero while it is; guarded by Metrics.mu
 
-	durations       [len(backendOutcomes)]slot[prometheus.Observer]
-	attempts, pages slot[prometheus.Counter]
+	durations                 [len(backendOutcomes)]slot[prometheus.Observer]
+	attempts, pages, replaced slot[prometheus.Counter]
 }
 
 type backendKey struct{ kind, connection string }
@@ -32,19 +32,25 @@ var backendOutcomes = [...]string{
 	other, BackendOK, BackendFailed, BackendUnavailable, BackendNotSent, BackendCancelled,
 }
 
-// End counts a run of a backend, with the requests that it has sent and the pages that it has read, where it counts
-// these.
-func (b *Backend) End(outcome string, took time.Duration, attempts, pages int, traceID string) {
+// BackendCounts is what a run of a backend has counted: the requests that it has sent, the pages that it has read, and
+// the characters that it has replaced.
+type BackendCounts struct{ Attempts, Pages, Replaced int }
+
+// End counts a run of a backend.
+func (b *Backend) End(outcome string, took time.Duration, counts BackendCounts, traceID string) {
 	at := indexIn(backendOutcomes[:], outcome)
 	newSeries := func(name string) prometheus.Observer {
 		return b.metrics.backendDurations.WithLabelValues(b.key.kind, name, backendOutcomes[at])
 	}
 	observe(useSlot(b.metrics, &b.durations[at], backendDuration, b.key.connection, newSeries), took, traceID)
-	if attempts > 0 {
-		b.counter(&b.attempts, backendAttempts, b.metrics.backendAttempts).Add(float64(attempts))
+	if counts.Attempts > 0 {
+		b.counter(&b.attempts, backendAttempts, b.metrics.backendAttempts).Add(float64(counts.Attempts))
 	}
-	if pages > 0 {
-		b.counter(&b.pages, backendPages, b.metrics.backendPages).Add(float64(pages))
+	if counts.Pages > 0 {
+		b.counter(&b.pages, backendPages, b.metrics.backendPages).Add(float64(counts.Pages))
+	}
+	if counts.Replaced > 0 {
+		b.counter(&b.replaced, backendReplaced, b.metrics.backendReplaced).Add(float64(counts.Replaced))
 	}
 }
 
@@ -82,5 +88,6 @@ func (m *Metrics) pruneBackends() {
 		m.series[backendDuration] -= m.backendDurations.DeletePartialMatch(labels)
 		m.series[backendAttempts] -= m.backendAttempts.DeletePartialMatch(labels)
 		m.series[backendPages] -= m.backendPages.DeletePartialMatch(labels)
+		m.series[backendReplaced] -= m.backendReplaced.DeletePartialMatch(labels)
 	}
 }

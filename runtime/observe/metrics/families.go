@@ -28,6 +28,7 @@ const (
 	backendDuration = "hatchel_backend_duration_seconds"
 	backendAttempts = "hatchel_backend_attempts_total"
 	backendPages    = "hatchel_backend_pages_total"
+	backendReplaced = "hatchel_backend_replaced_total"
 	connectionUp    = "hatchel_connection_up"
 	breakerState    = "hatchel_breaker_state"
 	poolInUse       = "hatchel_pool_in_use"
@@ -85,6 +86,8 @@ var families = []Family{
 			"or cancelled; connection is empty for a block without one."},
 	{backendAttempts, counter, []string{"kind", "connection"}, "HTTP requests that were sent, with those sent again."},
 	{backendPages, counter, []string{"kind", "connection"}, "Pages that were read."},
+	{backendReplaced, counter, []string{"kind", "connection"}, "Characters of JSON answers that are one half of a " +
+		"surrogate pair, in whose place U+FFFD was read."},
 	{connectionUp, gauge, []string{"kind", "connection"}, "Whether a connection answers, which a scrape asks."},
 	{breakerState, gauge, []string{"kind", "connection", "state"},
 		"1 for the state of a breaker: closed, open or half-open."},

@@ -16,8 +16,8 @@ func (m *Metrics) instruments() map[string]prometheus.Collector {
 		operationDuration: m.durations, sessionDuration: m.sessionDurations, backendDuration: m.backendDurations,
 		approvalWait: m.approvalWaits, reloadDuration: m.reloadDurations,
 		callsTotal: m.calls, callerCalls: m.callers, refusalsTotal: m.refusals, backendAttempts: m.backendAttempts,
-		backendPages: m.backendPages, approvalsTotal: m.approvals, reloadsTotal: m.reloads,
-		auditRecords: m.auditRecords, cacheTotal: m.cacheResults, hookFailures: m.hookFailures,
+		backendPages: m.backendPages, backendReplaced: m.backendReplaced, approvalsTotal: m.approvals,
+		reloadsTotal: m.reloads, auditRecords: m.auditRecords, cacheTotal: m.cacheResults, hookFailures: m.hookFailures,
 		callsInFlight: m.inFlight, callsWaiting: m.waiting,
 	}
 }

@@ -29,7 +29,7 @@ type Metrics struct {
 
 	durations, sessionDurations, backendDurations, approvalWaits, reloadDurations *prometheus.HistogramVec
 
-	calls, callers, refusals, backendAttempts, backendPages, approvals, reloads, auditRecords,
+	calls, callers, refusals, backendAttempts, backendPages, backendReplaced, approvals, reloads, auditRecords,
 	cacheResults, hookFailures *prometheus.CounterVec
 
 	inFlight, waiting *prometheus.GaugeVec
@@ -59,7 +59,8 @@ func New() *Metrics {
 
 		calls: newCounters(callsTotal), callers: newCounters(callerCalls), refusals: newCounters(refusalsTotal),
 		backendAttempts: newCounters(backendAttempts), backendPages: newCounters(backendPages),
-		approvals: newCounters(approvalsTotal), reloads: newCounters(reloadsTotal),
+		backendReplaced: newCounters(backendReplaced),
+		approvals:       newCounters(approvalsTotal), reloads: newCounters(reloadsTotal),
 		auditRecords: newCounters(auditRecords), cacheResults: newCounters(cacheTotal),
 		hookFailures: newCounters(hookFailures),
 

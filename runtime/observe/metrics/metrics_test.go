@@ -46,7 +46,7 @@ func TestACallAllocatesNothing(t *testing.T) {
 		o.Begin()
 		o.Wait(WaitLimit, 1)
 		o.Wait(WaitLimit, -1)
-		b.End(BackendOK, time.Millisecond, 2, 1, "")
+		b.End(BackendOK, time.Millisecond, BackendCounts{Attempts: 2, Pages: 1, Replaced: 3}, "")
 		o.End(&call)
 	}
 	if n := testing.AllocsPerRun(100, work); n != 0 {
@@ -62,8 +62,8 @@ func TestTheSeriesOfWhatIsRemovedGoAfterAWhile(t *testing.T) {
 	end(refund, Call{Outcome: "ok"})
 	end(search, Call{Outcome: "ok"})
 	refund.Decided("approved", time.Minute)
-	m.Backend("http", "shop").End(BackendOK, time.Second, 1, 1, "")
-	m.Backend("sql", "books").End(BackendOK, time.Second, 0, 0, "")
+	m.Backend("http", "shop").End(BackendOK, time.Second, BackendCounts{Attempts: 1, Pages: 1, Replaced: 3}, "")
+	m.Backend("sql", "books").End(BackendOK, time.Second, BackendCounts{}, "")
 	retain := func(names ...string) {
 		serves := func(_, name string) bool { return strings.Contains(strings.Join(names, " "), name) }
 		m.Retain(serves, serves)
