@@ -210,7 +210,7 @@ func (f *approvalsFlags) list(cmd *cobra.Command, source approvalSource, all boo
 // print prints an approval as JSON, or as text.
 func (f *approvalsFlags) print(cmd *cobra.Command, text []byte, asText func(*approvalRow, io.Writer)) error {
 	if f.asJSON {
-		return printJSON(cmd.OutOrStdout(), json.RawMessage(approval.EscapeJSON(text)))
+		return printJSON(cmd.OutOrStdout(), json.RawMessage(printable.EscapeJSON(text)))
 	}
 	a, err := decodeApproval(text)
 	if err != nil {

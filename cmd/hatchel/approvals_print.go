@@ -33,7 +33,7 @@ type approvalRow struct {
 // decodeApproval decodes an approval of a source.
 func decodeApproval(text []byte) (*approvalRow, error) {
 	a := new(approvalRow)
-	if err := json.Unmarshal(approval.EscapeJSON(text), a); err != nil || a.ID == "" {
+	if err := json.Unmarshal(printable.EscapeJSON(text), a); err != nil || a.ID == "" {
 		return nil, errors.New("the approval cannot be decoded")
 	}
 	return a, nil
@@ -55,7 +55,7 @@ func listApprovals(
 			if err != nil {
 				return nil, nil, err
 			}
-			texts, rows = append(texts, approval.EscapeJSON(text)), append(rows, a)
+			texts, rows = append(texts, printable.EscapeJSON(text)), append(rows, a)
 		}
 		if q.After = next; next == "" {
 			return texts, rows, nil
@@ -206,7 +206,7 @@ func requesterDetails(w *approval.Requester) string {
 
 func indentJSON(text json.RawMessage) string {
 	var b bytes.Buffer
-	if json.Indent(&b, approval.EscapeJSON(text), "", "  ") != nil {
+	if json.Indent(&b, printable.EscapeJSON(text), "", "  ") != nil {
 		return string(text)
 	}
 	return b.String()

@@ -212,7 +212,7 @@ func (f *callFlags) printPlan(cmd *cobra.Command, program *call.Program, caller 
 	if err != nil {
 		return failf("%s", f.explainNotVisible(program, err))
 	}
-	fmt.Fprint(cmd.OutOrStdout(), plan)
+	fmt.Fprint(console.Shown(cmd.OutOrStdout()), plan)
 	return nil
 }
 

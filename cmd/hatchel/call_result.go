@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"hatchel/cmd/hatchel/console"
+	"hatchel/internal/printable"
 	"hatchel/runtime/edge/mcp"
 	output "hatchel/runtime/stage/result"
 )
@@ -30,14 +31,14 @@ func printResult(w io.Writer, out mcp.Outcome, asJSON bool, stderr []byte) (text
 	for _, c := range decoded.Content {
 		texts.WriteString(c.Text)
 		if !asJSON {
-			c.Print(w)
+			c.Print(console.ForTerminal(w))
 		}
 	}
 	if asJSON {
 		if stderr != nil {
 			result = fmt.Appendf(result[:len(result)-1], `,"stderr":%s}`, stderr)
 		}
-		fmt.Fprintf(w, "%s\n", result)
+		fmt.Fprintf(w, "%s\n", printable.EscapeJSON(result))
 	}
 	return texts.String(), decoded.Meta.String(), nil
 }

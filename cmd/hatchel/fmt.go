@@ -49,7 +49,7 @@ reported and not changed.`,
 }
 
 func (f *formatter) run(cmd *cobra.Command, paths []string) error {
-	f.In, f.Out, f.Err = cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr()
+	f.In, f.Out, f.Err = cmd.InOrStdin(), console.ForTerminal(cmd.OutOrStdout()), cmd.ErrOrStderr()
 	for _, path := range paths {
 		names, err := formattedFiles(path)
 		if err != nil {

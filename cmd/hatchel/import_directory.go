@@ -47,7 +47,7 @@ func checkBlocks(blocks ...string) error {
 	var warnings importer.Warnings
 	for _, d := range diags {
 		if d.Severity == hcl.Error {
-			return errors.New(d.Summary + ": " + d.Detail)
+			return errors.New(d.Summary + ": " + d.Text())
 		}
 		warnings = append(warnings, d.Summary+": "+d.Detail)
 	}

@@ -159,7 +159,7 @@ func checkImported(cmd *cobra.Command, files map[string][]byte) (mistakes []open
 	}
 	for _, d := range folder.diags {
 		mistakes = append(mistakes, openapi.Mistake{File: d.Subject.File, Line: d.Subject.Start.Line,
-			Text: d.Summary + ": " + d.Detail})
+			Text: d.Summary + ": " + d.Text()})
 	}
 	return mistakes, nil
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 
@@ -44,10 +43,8 @@ func (r *lintReport) Write(out io.Writer, format string) error {
 
 func (r *lintReport) writeJSON(out io.Writer, diags diag.Diagnostics) error {
 	errs, warnings := diags.Counts()
-	e := json.NewEncoder(out)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(lintResult{errs, warnings, r.Allowed, r.Tools, r.Tokens, append([]lint.Finding{}, r.Findings...)})
+	result := lintResult{errs, warnings, r.Allowed, r.Tools, r.Tokens, append([]lint.Finding{}, r.Findings...)}
+	return console.WriteJSON(out, result)
 }
 
 func (r *lintReport) writeText(out io.Writer, all []finding, diags diag.Diagnostics) error {

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hatchel/cmd/hatchel/console"
+	"hatchel/internal/printable"
 	"hatchel/runtime/edge/mcp"
 )
 
@@ -88,13 +89,14 @@ func (f *listFlags) run(cmd *cobra.Command, dir string) error {
 		list = func(kind mcp.Listing) *mcp.List { return g.ListFor(cmd.Context(), caller, kind) }
 	}
 	if f.asJSON {
-		_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s\n", g.Info().AppendList(nil, list(kind), mcp.Revision20260728))
+		listed := printable.EscapeJSON(g.Info().AppendList(nil, list(kind), mcp.Revision20260728))
+		_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s\n", listed)
 		return err
 	}
 	if f.tokens {
-		return writeError(printTokens(cmd.OutOrStdout(), g, list(mcp.Tools)))
+		return writeError(printTokens(console.Shown(cmd.OutOrStdout()), g, list(mcp.Tools)))
 	}
-	return writeError(printCapabilities(cmd.OutOrStdout(), g,
+	return writeError(printCapabilities(console.Shown(cmd.OutOrStdout()), g,
 		func(kind mcp.Listing) []string { return list(kind).Names() }))
 }
 

@@ -32,11 +32,12 @@ func run() int {
 		return 0
 	case errors.As(err, &ended):
 		if ended.Text != "" {
-			fmt.Fprintln(os.Stderr, "hatchel: "+ended.Text)
+			fmt.Fprintln(console.Shown(os.Stderr), "hatchel: "+ended.Text)
 		}
 		return ended.Code
 	}
-	fmt.Fprintf(os.Stderr, "hatchel: %s\nRun '%s --help' for usage.\n", usageText(cmd, err), cmd.CommandPath())
+	fmt.Fprintf(console.Shown(os.Stderr), "hatchel: %s\nRun '%s --help' for usage.\n", usageText(cmd, err),
+		cmd.CommandPath())
 	return exit.Usage
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hatchel/cmd/hatchel/console"
 	"hatchel/cmd/hatchel/exit"
 	"hatchel/runtime"
 	"hatchel/runtime/edge/mcp"
@@ -47,7 +48,7 @@ rules that apply to it, in the order of evaluation.`,
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), targets)
 			}
-			return printRules(cmd.OutOrStdout(), targets)
+			return printRules(console.Shown(cmd.OutOrStdout()), targets)
 		},
 	})
 	l.register(cmd)
@@ -151,7 +152,7 @@ func (f *explainFlags) run(cmd *cobra.Command, dir string) error {
 	if f.asJSON {
 		err = printJSON(cmd.OutOrStdout(), e)
 	} else {
-		err = printExplanation(cmd.OutOrStdout(), kind, name, e)
+		err = printExplanation(console.Shown(cmd.OutOrStdout()), kind, name, e)
 	}
 	switch {
 	case err != nil:
@@ -230,11 +231,11 @@ func (f *matrixFlags) run(cmd *cobra.Command, dir string) error {
 	m := access.New(g.Config, callers)
 	switch f.format {
 	case "text":
-		return m.Text(cmd.OutOrStdout())
+		return m.Text(console.Shown(cmd.OutOrStdout()))
 	case "json":
 		return printJSON(cmd.OutOrStdout(), m)
 	case "markdown":
-		return m.Markdown(cmd.OutOrStdout())
+		return m.Markdown(console.Shown(cmd.OutOrStdout()))
 	}
 	return misusef("--format must be text, json or markdown, and is %q", f.format)
 }

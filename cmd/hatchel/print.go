@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -21,12 +20,7 @@ func writeError(err error) error {
 	return failf("the result cannot be written: %s", reason(err))
 }
 
-func printJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return writeError(e.Encode(v))
-}
+func printJSON(w io.Writer, v any) error { return writeError(console.WriteJSON(w, v)) }
 
 // countDiagnostics returns a phrase as in "2 errors and 1 warning".
 func countDiagnostics(diags hcl.Diagnostics) string { return console.CountDiagnostics(diags.Counts()) }

@@ -11,6 +11,7 @@ import (
 
 	"hatchel/cmd/hatchel/console"
 	"hatchel/hcl"
+	"hatchel/internal/printable"
 	"hatchel/runtime"
 	"hatchel/runtime/edge/mcp"
 )
@@ -104,13 +105,13 @@ func promptArguments(texts []string) ([]byte, error) {
 
 func (f *promptFlags) print(w io.Writer, result []byte) error {
 	if f.asJSON {
-		fmt.Fprintf(w, "%s\n", result)
+		fmt.Fprintf(w, "%s\n", printable.EscapeJSON(result))
 		return nil
 	}
 	var prompt struct{ Messages []console.Message }
 	if err := json.Unmarshal(result, &prompt); err != nil {
 		return failf("the result cannot be decoded: %s", err)
 	}
-	console.PrintMessages(w, prompt.Messages)
+	console.PrintMessages(console.ForTerminal(w), prompt.Messages)
 	return nil
 }

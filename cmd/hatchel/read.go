@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hatchel/cmd/hatchel/console"
+	"hatchel/internal/printable"
 	"hatchel/runtime"
 	"hatchel/runtime/edge/mcp"
 )
@@ -69,7 +70,7 @@ func readResource(cmd *cobra.Command, f *readFlags, uri string) error {
 // printContents prints the result of a request for a resource.
 func printContents(out io.Writer, result []byte, asJSON bool) error {
 	if asJSON {
-		fmt.Fprintf(out, "%s\n", result)
+		fmt.Fprintf(out, "%s\n", printable.EscapeJSON(result))
 		return nil
 	}
 	var document struct {
@@ -82,10 +83,11 @@ func printContents(out io.Writer, result []byte, asJSON bool) error {
 		return failf("the result cannot be decoded: %s", err)
 	}
 	for _, c := range document.Contents {
+		to := out
 		if c.Blob == nil {
-			c.Blob = []byte(c.Text)
+			c.Blob, to = []byte(c.Text), console.ForTerminal(out)
 		}
-		if _, err := out.Write(c.Blob); err != nil {
+		if _, err := to.Write(c.Blob); err != nil {
 			return failf("the resource cannot be written: %s", reason(err))
 		}
 	}

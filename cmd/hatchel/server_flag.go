@@ -129,13 +129,13 @@ func (f *callFlags) callServer(cmd *cobra.Command, args []string) error {
 	w := cmd.OutOrStdout()
 	switch {
 	case f.asJSON:
-		fmt.Fprintf(w, "%s\n", result)
+		fmt.Fprintf(w, "%s\n", printable.EscapeJSON(result))
 	case decoded.IsError:
 		w = cmd.ErrOrStderr()
 		fallthrough
 	default:
 		for _, content := range decoded.Content {
-			content.Print(w)
+			content.Print(console.ForTerminal(w))
 		}
 	}
 	if decoded.IsError {

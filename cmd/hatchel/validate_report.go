@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 
@@ -37,10 +36,7 @@ func (r *validateReport) Write(out io.Writer, format string) error {
 	case "json":
 		r.Errors, r.Warnings = r.Diagnostics.Counts()
 		r.Diagnostics = append(diag.Diagnostics{}, r.Diagnostics...)
-		e := json.NewEncoder(out)
-		e.SetEscapeHTML(false)
-		e.SetIndent("", "  ")
-		return e.Encode(r)
+		return console.WriteJSON(out, r)
 	}
 	return r.writeText(out)
 }

@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode"
 	"unicode/utf8"
+
+	"hatchel/internal/printable"
 )
 
 // Print writes diagnostics for people, each with its source line and carets under the exact span.
@@ -24,22 +27,26 @@ func (ds Diagnostics) Print(w io.Writer, sources map[string][]byte) error {
 
 func (d *Diagnostic) print(w io.Writer, src []byte) error {
 	if d.Subject.File != "" {
-		fmt.Fprintf(w, "%s:%d:%d: ", d.Subject.File, d.Subject.Start.Line, d.Subject.Start.Column)
+		name := printable.Reveal(d.Subject.File, "")
+		fmt.Fprintf(w, "%s:%d:%d: ", name, d.Subject.Start.Line, d.Subject.Start.Column)
 	}
 	fmt.Fprintf(w, "%s: %s\n", d.Severity, d.Summary)
 	if e, ok := d.excerpt(src); ok {
 		number := fmt.Sprintf("%4d", d.Subject.Start.Line)
-		fmt.Fprintf(w, "%s | %s\n", number, strings.ReplaceAll(e.text, "\t", " "))
+		fmt.Fprintf(w, "%s | %s\n", number, e.text)
 		fmt.Fprintf(w, "%*s | %*s%s\n", len(number), "", e.lead, "", strings.Repeat("^", e.length))
 	}
-	_, err := fmt.Fprintf(w, "     = %s\n", strings.ReplaceAll(d.Detail, "\n", "\n       "))
+	_, err := fmt.Fprintf(w, "     = %s\n", strings.ReplaceAll(d.Text(), "\n", "\n       "))
 	return err
 }
+
+// Text returns the detail as people are shown it: with the code points of hidden characters of what it quotes.
+func (d *Diagnostic) Text() string { return printable.Reveal(d.Detail, "\n\t") }
 
 // maxLineWidth is the number of characters of a source line that are printed around a diagnostic.
 const maxLineWidth = 240
 
-// excerpt is the printed part of a source line, and the position and length of the carets under it.
+// excerpt is the printed part of a source line, and the position and length of the carets under it, in columns.
 type excerpt struct {
 	text         string
 	lead, length int
@@ -60,25 +67,41 @@ func (d *Diagnostic) excerpt(src []byte) (e excerpt, ok bool) {
 	}
 	if i := bytes.IndexByte(src[at:to], '\n'); i >= 0 {
 		to, right = at+i, false
+		to = at + len(bytes.TrimRight(src[at:to], "\r"))
 	}
-	before, after := []rune(string(src[from:at])), []rune(strings.TrimRight(string(src[at:to]), "\r"))
-	line := append(before, after...)
-	e.length = max(d.Subject.End.Column-d.Subject.Start.Column, 1)
-	if d.Subject.End.Line != d.Subject.Start.Line {
-		e.length = max(len(after), 1)
+	end := to
+	if d.Subject.End.Line == d.Subject.Start.Line {
+		end = min(max(d.Subject.End.Byte, at), to)
 	}
-	if !left && !right && len(line) <= maxLineWidth {
-		e.text, e.lead = string(line), min(max(d.Subject.Start.Column-1, 0), len(line))
-		return e, true
+	before, subject, after := []rune(string(src[from:at])), []rune(string(src[at:end])), []rune(string(src[end:to]))
+	if left || right || len(before)+len(subject)+len(after) > maxLineWidth {
+		start := max(len(before)-maxLineWidth/2, 0)
+		room := start + maxLineWidth - len(before)
+		left, right = left || start > 0, right || len(subject)+len(after) > room
+		before, subject = before[start:], subject[:min(len(subject), room)]
+		after = after[:min(len(after), room-len(subject))]
 	}
-	start := max(len(before)-maxLineWidth/2, 0)
-	end := min(start+maxLineWidth, len(line))
-	e.text, e.lead, e.length = string(line[start:end]), len(before)-start, min(e.length, maxLineWidth/2)
-	if left || start > 0 {
-		e.text, e.lead = "…"+e.text, e.lead+1
+	lead, marked, rest := shownText(before), shownText(subject), shownText(after)
+	if left {
+		lead = "…" + lead
 	}
-	if right || end < len(line) {
-		e.text += "…"
+	if right {
+		rest += "…"
 	}
-	return e, true
+	return excerpt{lead + marked + rest, columns(lead), max(columns(marked), 1)}, true
+}
+
+// shownText returns a part of a line with the code points of its hidden characters.
+func shownText(part []rune) string {
+	return strings.ReplaceAll(printable.Reveal(string(part), "\t"), "\t", " ")
+}
+
+// columns returns how many columns a text without hidden characters takes. Marks are shown with the letter before them.
+func columns(text string) (n int) {
+	for _, r := range text {
+		if !unicode.In(r, unicode.Mn, unicode.Me) {
+			n++
+		}
+	}
+	return n
 }

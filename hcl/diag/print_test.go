@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"hatchel/internal/printable"
 )
 
 func at(file string, line, column, offset, length int) Range {
@@ -16,7 +18,7 @@ func TestTheExcerptOfALongLineIsThePartAroundTheSubject(t *testing.T) {
 	src := []byte("first\n" + strings.Repeat(word, 30_000) + "\nlast")
 	for _, n := range []int{0, 10, 15_000, 29_990} {
 		offset := len("first\n") + n*len(word)
-		d := Diagnostic{Subject: at("x", 2, n*6+1, offset, 5)}
+		d := Diagnostic{Subject: at("x", 2, n*6+1, offset, len("héllo"))}
 		e, ok := d.excerpt(src)
 		text := []rune(e.text)
 		if !ok || len(text) > maxLineWidth+2 || string(text[e.lead:e.lead+e.length]) != "héllo" {
@@ -67,5 +69,37 @@ func TestTheMistakesOfAFileAreLimited(t *testing.T) {
 	}
 	if errors, warnings := out.Counts(); errors != 301 || warnings != 300 {
 		t.Errorf("%d errors, %d warnings", errors, warnings)
+	}
+}
+
+// What nobody sees, and what a terminal obeys, is shown by its code point, and the carets stay under the subject.
+func TestTheExcerptShowsHiddenCharacters(t *testing.T) {
+	for _, hidden := range []string{"", "\u202e", "\x1b[2J", "\r", "\u0085", "\ufeff", "\u200b\u200d", "\u00a0", "\U000e0041",
+		"\x00", "\x7f", "\u2028", "\u2066é", "\xff", "\u3164"} {
+		for _, long := range []string{"", strings.Repeat("é", 200), strings.Repeat("x", 2000)} {
+			lead, subject := long+"a"+hidden+"\tb = ", "\"c"+hidden+"d\""
+			src := []byte("first\n" + lead + subject + hidden + " # e" + long + hidden + "\r\nlast")
+			offset := len("first\n") + len(lead)
+			d := Diagnostic{Subject: at("x\u202e\x1b", 2, 9, offset, len(subject)), Detail: "It is " + hidden + ".\nWrite \ta."}
+			e, ok := d.excerpt(src)
+			text := []rune(e.text)
+			want := `"c` + printable.Reveal(hidden, "") + `d"`
+			if !ok || e.lead+e.length > len(text) || string(text[e.lead:e.lead+e.length]) != want {
+				t.Errorf("%q: %+v", hidden, e)
+			}
+			var out strings.Builder
+			if err := (Diagnostics{&d}).Print(&out, map[string][]byte{"x\u202e\x1b": src}); err != nil {
+				t.Error(err)
+			}
+			if got := out.String(); printable.Reveal(got, "\n\t") != got || !strings.Contains(got, want) {
+				t.Errorf("%q: %q", hidden, got)
+			}
+			end := at("x", 2, 9, offset, len(subject)).End
+			end.Line++
+			d.Subject.End = end // to the end of the line
+			if e, _ = d.excerpt(src); !strings.HasPrefix(string([]rune(e.text)[e.lead:]), want) || e.length < 5 {
+				t.Errorf("%q to the end: %+v", hidden, e)
+			}
+		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -56,4 +57,16 @@ func Escape(r rune) string {
 		return fmt.Sprintf(`\u%04x`, r)
 	}
 	return fmt.Sprintf(`\U%08x`, r)
+}
+
+// EscapeJSON escapes the characters of a JSON text that are not printable: terminals obey control characters. The
+// result has the same meaning.
+func EscapeJSON(text []byte) []byte {
+	const whiteSpace = "\n\t\r" // between tokens
+	return []byte(Replace(string(text), whiteSpace, func(r rune) string {
+		if high, low := utf16.EncodeRune(r); r > 0xFFFF {
+			return Escape(high) + Escape(low)
+		}
+		return Escape(r)
+	}))
 }

@@ -163,7 +163,7 @@ func (p *Project) checkRenamed(s Symbol, name string, edits map[string][]Edit) e
 		key := mistakeOf(d)
 		if before[key]--; before[key] < 0 {
 			return refusef("With the name %q the configuration has a mistake at %s:%d: %s. %s", name, d.Subject.File,
-				d.Subject.Start.Line, d.Summary, d.Detail)
+				d.Subject.Start.Line, d.Summary, d.Text())
 		}
 	}
 	renamed := s

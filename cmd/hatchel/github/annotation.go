@@ -8,10 +8,12 @@ import (
 	"strings"
 
 	"hatchel/hcl/diag"
+	"hatchel/internal/printable"
 )
 
 // Annotate writes a command that shows a message at a place of the changed files. The level is "error", "warning"
-// or "notice"; the zero Range means that there is no place. No text can end the command or begin another one.
+// or "notice"; the zero Range means that there is no place. No text can end the command or begin another one, and
+// hidden characters are shown by their code points.
 func Annotate(w io.Writer, level string, at diag.Range, title, message string) error {
 	var properties []string
 	add := func(name, value string) { properties = append(properties, name+"="+escapeProperty.Replace(value)) }
@@ -26,8 +28,9 @@ func Annotate(w io.Writer, level string, at diag.Range, title, message string) e
 			add("endColumn", fmt.Sprint(at.End.Column))
 		}
 	}
-	add("title", title)
-	_, err := fmt.Fprintf(w, "::%s %s::%s\n", level, strings.Join(properties, ","), escapeMessage.Replace(message))
+	add("title", printable.Reveal(title, "\n"))
+	message = escapeMessage.Replace(printable.Reveal(message, "\n\t"))
+	_, err := fmt.Fprintf(w, "::%s %s::%s\n", level, strings.Join(properties, ","), message)
 	return err
 }
 

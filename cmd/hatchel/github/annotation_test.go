@@ -36,7 +36,7 @@ func TestAnAnnotationOfSeveralLinesHasNoColumns(t *testing.T) {
 func TestNoTextBeginsAnotherCommand(t *testing.T) {
 	at := diag.Range{File: "a,line=1::x\n.hcl"}
 	got := annotated(t, "notice", at, "50%: a, b", "one\r\n::set-output name=x::y\n100%")
-	want := "::notice file=a%2Cline=1%3A%3Ax%0A.hcl,title=50%25%3A a%2C b::one%0D%0A::set-output name=x::y%0A100%25\n"
+	want := "::notice file=a%2Cline=1%3A%3Ax%0A.hcl,title=50%25%3A a%2C b::one<U+000D>%0A::set-output name=x::y%0A100%25\n"
 	if got != want {
 		t.Errorf("%q", got)
 	}

@@ -142,7 +142,7 @@ func splitBlocks(name string, src []byte) ([]splitBlock, error) {
 	if diags.HasErrors() {
 		for _, d := range diags {
 			if d.Severity == diag.Error {
-				return nil, fmt.Errorf("%s:%d: %s: %s", name, d.Subject.Start.Line, d.Summary, d.Detail)
+				return nil, fmt.Errorf("%s:%d: %s: %s", name, d.Subject.Start.Line, d.Summary, d.Text())
 			}
 		}
 	}
@@ -353,7 +353,7 @@ func (m *merge) format() error {
 		}
 		formatted, diags := syntax.Format(file, m.files[file])
 		if diags.HasErrors() {
-			return fmt.Errorf("%s cannot be written: %s", file, diags[0].Detail)
+			return fmt.Errorf("%s cannot be written: %s", file, diags[0].Text())
 		}
 		m.files[file] = formatted
 	}

@@ -2,12 +2,12 @@
 package review
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"path/filepath"
 	"strings"
 
+	"hatchel/cmd/hatchel/console"
 	"hatchel/cmd/hatchel/github"
 	"hatchel/cmd/hatchel/sarif"
 	"hatchel/hcl"
@@ -141,10 +141,7 @@ func (r *Report) writeJSON(w io.Writer) error {
 		Reaches bool         `json:"reaches_threshold"`
 		Changes []jsonChange `json:"changes"`
 	}{r.Old, r.New, r.Step, r.Moved(), r.Reaches(r.Threshold), changes}
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(out)
+	return console.WriteJSON(w, out)
 }
 
 // maxRows is the maximum number of rows of a Markdown table: a comment of a pull request is bounded.

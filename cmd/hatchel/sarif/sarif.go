@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"hatchel/hcl/diag"
+	"hatchel/internal/printable"
 )
 
 // Level is how much a finding matters.
@@ -65,7 +66,8 @@ func Write(w io.Writer, tool Tool, findings []Finding) error {
 			index[f.Rule] = len(driver.Rules)
 			driver.Rules = append(driver.Rules, rule{ID: f.Rule})
 		}
-		results[i] = result{f.Rule, index[f.Rule], f.Level, message{withoutLinks(f.Message)}, locate(f.Subject)}
+		text := withoutLinks(printable.Reveal(f.Message, "\n\t"))
+		results[i] = result{f.Rule, index[f.Rule], f.Level, message{text}, locate(f.Subject)}
 	}
 	out := log{schemaURI, "2.1.0", []run{{toolOfRun{driver}, "unicodeCodePoints", results}}}
 	e := json.NewEncoder(w)

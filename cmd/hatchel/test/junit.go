@@ -78,7 +78,7 @@ func (p *Printer) PrintJUnit(w io.Writer, r *Report) error {
 			s.Failures++
 			first := result.Failures[0]
 			c.Failure = &junitFailure{
-				Message: first.Summary + ": " + first.Detail, Type: first.Summary,
+				Message: first.Summary + ": " + first.Text(), Type: first.Summary,
 				Text: p.details(result),
 			}
 		case Skipped:

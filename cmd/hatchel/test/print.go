@@ -1,13 +1,13 @@
 package test
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"path"
 	"strings"
 	"time"
 
+	"hatchel/cmd/hatchel/console"
 	"hatchel/cmd/hatchel/github"
 	"hatchel/hcl"
 	"hatchel/internal/printable"
@@ -154,10 +154,7 @@ func (p *Printer) printJSON(r *Report) error {
 			result.Reason, milliseconds(result.Duration), p.place(result.Failures),
 		})
 	}
-	e := json.NewEncoder(p.Out)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(out)
+	return console.WriteJSON(p.Out, out)
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

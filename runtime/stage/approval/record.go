@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode/utf16"
 
 	"hatchel/internal/printable"
 	"hatchel/runtime/durable/state"
@@ -70,7 +69,7 @@ func (a *Approval) encodeBody() ([]byte, error) {
 	for _, s := range []string{a.Tool, a.Caller.Subject, a.Seal} {
 		body = append(binary.AppendUvarint(body, uint64(len(s))), s...)
 	}
-	return append(body, EscapeJSON(text)...), nil
+	return append(body, printable.EscapeJSON(text)...), nil
 }
 
 // digest returns the digest of what an approver is shown of a request: what it would do, with which arguments, in
@@ -139,7 +138,7 @@ func (a *Approval) AppendJSON(dst []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return (&Entry{ID: a.ID, Status: a.Status, json: EscapeJSON(text)}).AppendJSON(dst), nil
+	return (&Entry{ID: a.ID, Status: a.Status, json: printable.EscapeJSON(text)}).AppendJSON(dst), nil
 }
 
 func decodeApproval(r *state.Record) (*Approval, error) {
@@ -148,18 +147,6 @@ func decodeApproval(r *state.Record) (*Approval, error) {
 		return nil, err
 	}
 	return e.Approval()
-}
-
-// EscapeJSON escapes the characters of a JSON text that are not printable. Callers control parts of the
-// text, and terminals obey control characters. The result has the same meaning.
-func EscapeJSON(text []byte) []byte {
-	const whiteSpace = "\n\t\r" // between tokens
-	return []byte(printable.Replace(string(text), whiteSpace, func(r rune) string {
-		if high, low := utf16.EncodeRune(r); r > 0xFFFF {
-			return printable.Escape(high) + printable.Escape(low)
-		}
-		return printable.Escape(r)
-	}))
 }
 
 // EscapeText replaces the characters of a text that are not printable by \u and their number, and tabs by

@@ -55,7 +55,7 @@ func (f *folder) collect(p *editor.Project, into map[string]publishParams) {
 // diagnostic converts one diagnostic of a load.
 func (v *view) diagnostic(t *texts, d *diag.Diagnostic) diagnostic {
 	out := diagnostic{Range: t.rangeOf(d.Subject), Severity: severityError, Code: d.Rule(), Source: "hatchel",
-		Message: d.Summary + ": " + d.Detail}
+		Message: d.Summary + ": " + d.Text()}
 	if d.Severity == diag.Warning {
 		out.Severity = severityWarning
 	}
