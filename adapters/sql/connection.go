@@ -23,9 +23,22 @@ func (m *connectionMode) attr() hcl.Field {
 
 func (m *connectionMode) readOnly() bool { return m.Mode == "ro" }
 
+// integerForm is the argument integers of every database connection.
+type integerForm struct{ Integers string }
+
+func (f *integerForm) integersAttr() hcl.Field {
+	f.Integers = "number"
+	return hcl.Choice(&f.Integers, "integers", `The type of integers beyond 2^53 - 1 in the output, which programs `+
+		`in JavaScript round: "number" is a JSON number with every digit, "text" is a string with every digit. `+
+		`Smaller ones are always numbers.`, "number", "text").DefaultDoc(`"number"`)
+}
+
+func (f *integerForm) bigIntegersAsText() bool { return f.Integers == "text" }
+
 // serverConnection is a connection "postgres" or "mysql" block.
 type serverConnection struct {
 	connectionMode
+	integerForm
 	URL            hcl.SecretText
 	MaxConnections int
 	MaxIdle        time.Duration
@@ -61,6 +74,7 @@ func (c *serverConnection) spec(dialect sqltext.Dialect) hcl.Spec {
 			"The time limit that the server enforces for one statement.").DefaultDoc("the time limit of the call"),
 		hcl.Choice(&c.Decimals, "decimals", `The type of decimals in the output: "text" is a string with every digit, `+
 			`"number" is a JSON number with every digit.`, "text", "number").DefaultDoc(`"text"`),
+		c.integersAttr(),
 		hcl.Attr(&c.TimeZone, "time_zone", `The time zone of the session: a name that the database knows, such as `+
 			`"Europe/Berlin", or an offset such as "+05:30".`).DefaultDoc("that of the database, the role and the url"),
 	}
@@ -108,6 +122,7 @@ func (c *serverConnection) Check() error {
 // sqliteConnection is a connection "sqlite" block.
 type sqliteConnection struct {
 	connectionMode
+	integerForm
 	File        string
 	Init        string
 	BusyTimeout time.Duration
@@ -128,6 +143,7 @@ func (c *sqliteConnection) spec() hcl.Spec {
 		hcl.PositiveInt(&c.MaxReaders, "max_readers",
 			"The maximum number of queries that run at the same time. Writes run one at a time.").
 			RenamedFrom("readers").DefaultDoc("one per processor, at least 4"),
+		c.integersAttr(),
 	}
 }
 

@@ -57,6 +57,9 @@ func (m *mysqlDatabase) typeOf(name string) columnType {
 		return decimalNumber
 	}
 	if t, ok := mysqlTypes[name]; ok {
+		if (name == "BIGINT" || name == "BIT") && m.config.bigIntegersAsText() {
+			t.schema = bigIntegerType
+		}
 		return t
 	}
 	return textType
@@ -64,6 +67,14 @@ func (m *mysqlDatabase) typeOf(name string) columnType {
 
 // convertMySQL converts a value of the driver and adds the length of its text to size.
 func convertMySQL(v any, t columnType, size *int) any {
+	v = convertMySQLValue(v, t, size)
+	if t.schema == bigIntegerType {
+		return textOfBig(v)
+	}
+	return v
+}
+
+func convertMySQLValue(v any, t columnType, size *int) any {
 	switch v := v.(type) {
 	case []byte:
 		*size += len(v)

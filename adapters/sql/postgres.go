@@ -91,7 +91,7 @@ func openPostgres(ctx context.Context, c *serverConnection, env adapters.Env) (a
 	p.settings, p.sessionSettings = postgresSettings(c), "SELECT "+setSettings(c, "false")
 	p.resetSession = resetSession + p.sessionSettings
 	config.AfterConnect = p.checkSession
-	p.types.init(c.decimalsAsNumbers())
+	p.types.init(c)
 	if p.pool, err = pgxpool.NewWithConfig(context.WithoutCancel(ctx), config); err != nil {
 		return nil, errInvalidURL
 	}

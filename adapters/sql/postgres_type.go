@@ -19,6 +19,7 @@ import (
 // changes what it does: the columns and the types of a result are those that the server reports with it.
 type pgTypes struct {
 	decimalsAsNumbers bool
+	bigIntegersAsText bool
 
 	mu         sync.Mutex
 	statements *simplelru.LRU[string, *pgStatement] // by their text; guarded by mu
@@ -50,8 +51,8 @@ type pgColumns struct {
 // maxKnown is the maximum number of statements of which a database knows something.
 const maxKnown = 2048
 
-func (ts *pgTypes) init(decimalsAsNumbers bool) {
-	ts.decimalsAsNumbers = decimalsAsNumbers
+func (ts *pgTypes) init(c *serverConnection) {
+	ts.decimalsAsNumbers, ts.bigIntegersAsText = c.decimalsAsNumbers(), c.bigIntegersAsText()
 	ts.statements, _ = simplelru.NewLRU[string, *pgStatement](maxKnown, nil) // fails for size 0 only
 }
 
@@ -124,6 +125,7 @@ var (
 	pgTime       = columnType{nullable(schema.String, "RFC 3339"), convertTimestamp}
 	pgTimeNoZone = columnType{nullable(schema.String, "date and time without a zone"), convertTimestamp}
 	pgInteger    = columnType{nullable(schema.Integer, ""), convertInteger}
+	pgBigInteger = columnType{bigIntegerType, func(b []byte) any { return textOfBig(convertInteger(b)) }}
 	pgFloat      = columnType{numberOrName(""), convertFloat}
 	pgInterval   = columnType{nullable(schema.String, "ISO 8601 duration"), convertString}
 
@@ -169,8 +171,11 @@ const pgVoidOID = 2278
 // typeOf returns the type with an OID. Values of a type without a converter are returned as text: enums, ranges, rows
 // without a declared type.
 func (ts *pgTypes) typeOf(oid uint32, catalog pgCatalog) columnType {
-	if oid == pgtype.NumericOID && ts.decimalsAsNumbers {
+	switch {
+	case oid == pgtype.NumericOID && ts.decimalsAsNumbers:
 		return decimalNumber
+	case oid == pgtype.Int8OID && ts.bigIntegersAsText:
+		return pgBigInteger
 	}
 	if t, ok := pgBuiltinTypes[oid]; ok {
 		return t
@@ -227,8 +232,8 @@ func pgTimestamp(s string) string {
 
 func arrayOf(elem columnType, delimiter byte) columnType {
 	list := schema.ListOf(elem.schema)
-	if elem.schema.Kind != schema.Any { // the type of an array does not fix its dimensions
-		list = schema.ListOf(&schema.Type{Kind: schema.Any, Description: elem.schema.Kind.String()})
+	if elem.schema.Kind != schema.Any || elem.schema.OneOf != nil { // the type of an array does not fix its dimensions
+		list = schema.ListOf(&schema.Type{Kind: schema.Any, Description: elem.schema.NotNull().String()})
 	}
 	return columnType{list.AsNullable(), func(b []byte) any { return parseArray(b, elem, delimiter) }}
 }

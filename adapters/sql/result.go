@@ -1,6 +1,7 @@
 package sql
 
 import (
+	"encoding/json"
 	"errors"
 	"math"
 	"slices"
@@ -248,6 +249,29 @@ func convertFloat(b []byte) any {
 		return string(b)
 	}
 	return f
+}
+
+// maxExactInteger is the largest integer up to which JavaScript holds all of them.
+const maxExactInteger = 1<<53 - 1
+
+// bigIntegerType is the type of integers of which those beyond maxExactInteger are texts.
+var bigIntegerType = schema.OneOf(&schema.Type{Kind: schema.Integer}, &schema.Type{Kind: schema.String}).AsNullable()
+
+// textOfBig returns an integer beyond maxExactInteger as its text, and any other value unchanged.
+func textOfBig(v any) any {
+	switch n := v.(type) {
+	case int:
+		if n < -maxExactInteger || n > maxExactInteger {
+			return strconv.Itoa(n)
+		}
+	case int64:
+		if n < -maxExactInteger || n > maxExactInteger {
+			return strconv.FormatInt(n, 10)
+		}
+	case json.Number:
+		return string(n)
+	}
+	return v
 }
 
 // convertNumber returns a number with more digits than numbers have as its text.

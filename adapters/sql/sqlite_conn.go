@@ -195,6 +195,9 @@ func (c *sqliteConn) execute(ctx context.Context, e *execution) error {
 		}
 		if row := e.result.addRow(); row != nil {
 			for i, v := range c.row[:width] {
+				if n, ok := v.(int64); ok && c.database.config.bigIntegersAsText() {
+					v = textOfBig(n)
+				}
 				row[i] = columns.types[i].convert(v, &e.result.size)
 			}
 		} else if !e.changesRows() && width > 0 {

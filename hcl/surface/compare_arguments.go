@@ -156,7 +156,7 @@ func isConstant(form string) bool {
 // paces are arguments that say how long something may take, or how it is paced: they reach nothing.
 var paces = []string{
 	"timeout", "connect_timeout", "busy_timeout", "max_idle_time", "max_connections", "max_readers",
-	"backoff", "trace", "cooldown", "window", "failures", "decimals",
+	"backoff", "trace", "cooldown", "window", "failures", "decimals", "integers",
 }
 
 // bounds are arguments of which a lower value does less.
