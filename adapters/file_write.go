@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -11,6 +12,7 @@ import (
 
 	"hatchel/hcl"
 	"hatchel/hcl/schema"
+	"hatchel/internal/charset"
 	"hatchel/internal/filelock"
 )
 
@@ -136,6 +138,20 @@ func (f *File) replace(
 	}
 	if err := f.syncParent(); err != nil {
 		return &changeError{err, ChangeDone}
+	}
+	return nil
+}
+
+// CheckUTF8 refuses to add text in UTF-8 to a file whose byte order mark says that it has another encoding. It does not
+// change the position of the file.
+func CheckUTF8(existing *os.File, path string) error {
+	mark := make([]byte, 4)
+	n, err := existing.ReadAt(mark, 0)
+	if err != nil && err != io.EOF {
+		return FileFault(err, path)
+	}
+	if e, _ := charset.Detect(mark[:n], nil); e != nil {
+		return &Fault{Message: fmt.Sprintf("the file is in %v, and text is added in UTF-8 only: %s", e, path)}
 	}
 	return nil
 }

@@ -86,13 +86,20 @@ const maxHeader = 1 << 20
 // checkExisting checks that the file has the columns of the table, and adopts its line breaks. It returns
 // the line break that is missing at the end of the file, if any.
 func (a *action) checkExisting(f *os.File, size int64, t *table, path string) ([]byte, error) {
+	if err := adapters.CheckUTF8(f, path); err != nil {
+		return nil, err
+	}
 	head := make([]byte, min(size, maxHeader))
 	if _, err := f.ReadAt(head, 0); err != nil && err != io.EOF {
 		return nil, adapters.FileFault(err, path)
 	}
 	first := strings.TrimPrefix(string(head), "\ufeff")
-	if i := strings.IndexByte(first, '\n'); i > 0 && first[i-1] != '\r' || i == 0 {
-		t.newline = "\n"
+	if end := headerEnd(first); end < len(first) {
+		t.newline = first[end : end+1]
+		if strings.HasPrefix(first[end:], "\r\n") {
+			t.newline = "\r\n"
+		}
+		first = first[:end]
 	}
 	if a.block.Header && len(t.rows)+len(t.columns) > 0 {
 		if err := a.checkHeader(first, t, path); err != nil {
@@ -103,24 +110,49 @@ func (a *action) checkExisting(f *os.File, size int64, t *table, path string) ([
 	if _, err := f.ReadAt(last, size-1); err != nil {
 		return nil, adapters.FileFault(err, path)
 	}
-	if last[0] != '\n' {
+	if last[0] != t.newline[len(t.newline)-1] {
 		return []byte(t.newline), nil
 	}
 	return nil, nil
 }
 
-func (a *action) checkHeader(text string, t *table, path string) error {
-	r := stdcsv.NewReader(strings.NewReader(text))
-	r.Comma, r.FieldsPerRecord = a.delimiter, -1
-	columns, err := r.Read()
+// headerEnd returns the position of the first line break that is not in quotes, or the end of the text.
+func headerEnd(text string) int {
+	quoted := false
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c == '"':
+			quoted = !quoted
+		case !quoted && (c == '\n' || c == '\r'):
+			return i
+		}
+	}
+	return len(text)
+}
+
+func (a *action) checkHeader(header string, t *table, path string) error {
+	columns, err := readHeader(header, a.delimiter)
 	if err != nil {
 		return &adapters.Fault{Message: "the first line does not contain the names of columns: " + path, Cause: err}
 	}
 	if t.hasColumns(columns) {
 		return nil
 	}
+	for _, delimiter := range ",;\t|" {
+		if other, err := readHeader(header, delimiter); err == nil && t.hasColumns(other) {
+			return &adapters.Fault{Message: fmt.Sprintf("the cells of the file are separated by %q; the tool must use "+
+				"delimiter = %[1]q: %s", string(delimiter), path)}
+		}
+	}
 	return &adapters.Fault{Message: fmt.Sprintf("the file has the columns %s, but the rows have the columns %s: %s",
 		joinNames(columns), joinNames(t.columns), path)}
+}
+
+// readHeader returns the cells of a first line.
+func readHeader(line string, delimiter rune) ([]string, error) {
+	r := stdcsv.NewReader(strings.NewReader(line))
+	r.Comma = delimiter
+	return r.Read()
 }
 
 // joinNames lists the names of columns in a message. It truncates long lists and names.

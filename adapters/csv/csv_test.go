@@ -247,6 +247,22 @@ func TestAppendAdaptsToTheFile(t *testing.T) {
 		mustCall(t, b, row)
 		wantContent(t, path, "\ufeffa,b\n0,0\n1,2\n")
 	})
+	t.Run("with carriage returns", func(t *testing.T) {
+		writeFile(t, path, "a,b\r0,0\r")
+		mustCall(t, b, row)
+		wantContent(t, path, "a,b\r0,0\r1,2\r")
+		writeFile(t, path, "a,b\r0,0")
+		mustCall(t, b, row)
+		wantContent(t, path, "a,b\r0,0\r1,2\r")
+	})
+	t.Run("but not with another delimiter", func(t *testing.T) {
+		writeFile(t, path, "a;b\n0;0\n")
+		wantFault(t, b, row, `the cells of the file are separated by ";"; the tool must use delimiter = ";": `+path)
+	})
+	t.Run("but not in another encoding", func(t *testing.T) {
+		writeFile(t, path, "\xff\xfea\x00,\x00b\x00\n\x00")
+		wantFault(t, b, row, `the file is in utf-16le, and text is added in UTF-8 only: `+path)
+	})
 	t.Run("but not with other columns", func(t *testing.T) {
 		writeFile(t, path, "b,a\r\n0,0\r\n")
 		wantFault(t, b, row, "the file has the columns b, a, but the rows have the columns a, b: "+path)

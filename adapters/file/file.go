@@ -12,6 +12,7 @@ import (
 	"hatchel/hcl"
 	"hatchel/hcl/media"
 	"hatchel/hcl/schema"
+	"hatchel/internal/charset"
 )
 
 const blockDoc = "Reads or writes a file. Reading returns output.content, output.lines or output.rows, depending " +
@@ -27,6 +28,7 @@ type block struct {
 	Directory string
 
 	As        string
+	Encoding  string
 	First     *hcl.Expr
 	Last      *hcl.Expr
 	Delimiter string
@@ -60,12 +62,15 @@ func (b *block) spec() hcl.Spec {
 			hcl.Choice(&b.As, "as", `How the file is decoded: "text", "json" and "bytes" set output.content, "lines" `+
 				`sets output.lines, and "csv" sets output.rows to objects with the names in the first line.`,
 				asText, asBytes, asLines, asCSV, asJSON).DefaultDoc(`"text"`),
+			hcl.Encoding(&b.Encoding, "The encoding of the file to read. Text that is not in it fails the call."),
 			hcl.Attr(&b.First, "first", `The first line to read, counted from 1; for "text" and "lines".`),
 			hcl.Attr(&b.Last, "last", "The last line to read."),
-			hcl.Attr(&b.Delimiter, "delimiter", "The character between the cells of a CSV file.").DefaultDoc(`","`),
+			hcl.Attr(&b.Delimiter, "delimiter", "The character between the cells of a CSV file.").
+				DefaultDoc(`what the file has of ",", ";", "\t" and "|"`),
 			hcl.Attr(&b.MaxSize, "max_size",
-				"The maximum size to read. Lines before first do not count. Longer text and lines are cut, and "+
-					"output.truncated is true; longer bytes, JSON and CSV fail the call.").DefaultDoc(`"4MiB"`),
+				"The maximum size to read, of text as UTF-8. Lines before first do not count. Longer text and lines "+
+					"are cut, and output.truncated is true; longer bytes, JSON and CSV fail the call.").
+				DefaultDoc(`"4MiB"`),
 			hcl.TruncateAttr(&b.Truncate, "max_size"),
 			hcl.Attr(&b.Content, "content",
 				"The content to write: text, bytes, an uploaded file, or a value as JSON.").AllowFile(),
@@ -160,7 +165,8 @@ func (b *block) checkWrite(checks *adapters.Checks) {
 		name  string
 		isSet bool
 	}{
-		{&b.As, "as", b.As != ""}, {&b.First, "first", b.First != nil}, {&b.Last, "last", b.Last != nil},
+		{&b.As, "as", b.As != ""}, {&b.Encoding, "encoding", b.Encoding != ""},
+		{&b.First, "first", b.First != nil}, {&b.Last, "last", b.Last != nil},
 		{&b.Delimiter, "delimiter", b.Delimiter != ""}, {&b.MaxSize, "max_size", b.MaxSize != 0},
 	} {
 		checks.Refuse(arg.isSet, arg.field, "%s belongs to read, but this block writes.", arg.name)
@@ -173,9 +179,11 @@ func (b *block) checkRead(checks *adapters.Checks) {
 	hasLines := b.format() == asText || b.format() == asLines
 	checks.Refuse(b.First != nil && !hasLines, &b.First, "first counts lines, but the file is read as %s.", b.format())
 	checks.Refuse(b.Last != nil && !hasLines, &b.Last, "last counts lines, but the file is read as %s.", b.format())
+	checks.Refuse(b.Encoding != "" && b.format() == asBytes, &b.Encoding, "encoding is that of text, but the file is "+
+		"read as bytes. Remove one of them.")
 	valid := utf8.RuneCountInString(b.Delimiter) == 1 && !strings.ContainsAny(b.Delimiter, "\"\r\n\x00")
 	checks.Refuse(b.Delimiter != "" && (!valid || b.format() != asCSV), &b.Delimiter,
-		`delimiter must be one character such as "," or ";", and requires as = "csv".`)
+		`delimiter must be one character such as "," or "\t", and requires as = "csv".`)
 }
 
 func bind(_ context.Context, b *block, env adapters.Env) (adapters.Action, error) {
@@ -185,5 +193,6 @@ func bind(_ context.Context, b *block, env adapters.Env) (adapters.Action, error
 		return &writer{block: b, dir: dir, ifExists: cmp.Or(adapters.IfExists(b.IfExists), adapters.ExistsFail)}, nil
 	}
 	maxSize := cmp.Or(int64(b.MaxSize), defaultMaxSize)
-	return &reader{block: b, dir: dir, format: b.format(), maxSize: maxSize, delimiter: cmp.Or(b.Delimiter, ",")}, nil
+	encoding, _ := charset.Find(b.Encoding)
+	return &reader{block: b, dir: dir, format: b.format(), maxSize: maxSize, encoding: encoding}, nil
 }

@@ -125,6 +125,52 @@ func TestFileIsDecodedAsRequested(t *testing.T) {
 	}
 }
 
+func TestFileInAnyEncodingIsText(t *testing.T) {
+	dir, _ := newDocs(t, map[string]string{
+		"latin.txt": "caf\xe9\n", "mark.txt": "\ufeffone\ntwo\n", "wide.txt": "\xff\xfeo\x00\n\x00\xe9\x00\n\x00t\x00",
+		"mac.txt": "one\rtwo\rthree", "wide.csv": "\xff\xfea\x00\t\x00b\x00\r\x00\n\x001\x00\t\x002\x00", "latin.csv": "n;m\n\xe9;\xe8\n",
+		"wide.json": "\xfe\xff\x00[\x00]", "late.txt": "\xff\nok\n\xfe\n", "long.txt": strings.Repeat("x", 100_000) + "\r" + "y\r",
+	})
+	for _, c := range []struct {
+		block, member string
+		want          any
+	}{
+		{"read = \"latin.txt\"\n encoding = \"latin1\"", "content", "café\n"},
+		{`read = "mark.txt"`, "content", "one\ntwo\n"},
+		{"read = \"mark.txt\"\n as = \"lines\"", "lines", []any{"one", "two"}},
+		{"read = \"mark.txt\"\n first = 1\n last = 1", "content", "one\n"},
+		{`read = "wide.txt"`, "content", "o\né\nt"},
+		{"read = \"wide.txt\"\n encoding = \"latin1\"", "content", "o\né\nt"},
+		{"read = \"wide.txt\"\n first = 2\n last = 2", "content", "é\n"},
+		{"read = \"wide.txt\"\n max_size = 3", "content", "o\n"},
+		{"read = \"wide.txt\"\n as = \"bytes\"", "content", value.Bytes("\xff\xfeo\x00\n\x00\xe9\x00\n\x00t\x00")},
+		{"read = \"mac.txt\"\n as = \"lines\"", "lines", []any{"one", "two", "three"}},
+		{"read = \"mac.txt\"\n first = 2\n last = 2", "content", "two\r"},
+		{"read = \"mac.txt\"\n max_size = 9", "content", "one\rtwo\r"},
+		{"read = \"long.txt\"\n first = 2", "content", "y\r"},
+		{"read = \"wide.csv\"\n as = \"csv\"", "rows", []any{map[string]any{"a": "1", "b": "2"}}},
+		{"read = \"latin.csv\"\n as = \"csv\"\n encoding = \"windows-1252\"", "rows", []any{map[string]any{"n": "é", "m": "è"}}},
+		{"read = \"wide.json\"\n as = \"json\"", "content", []any{}},
+		{"read = \"late.txt\"\n first = 2\n last = 2", "content", "ok\n"},
+	} {
+		out, err := adaptertest.Bind(t, source(dir, c.block)).Do(t.Context(), `{}`)
+		if got := out[c.member]; err != nil || !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s: %#v, %v", c.block, got, err)
+		}
+	}
+	for block, want := range map[string]string{
+		"read = \"latin.csv\"\n as = \"csv\"":                     "not UTF-8: 0xE9 at byte 5, in line 2; the tool must name the encoding",
+		"read = \"late.txt\"\n first = 2":                         "not UTF-8: 0xFE at byte 6, in line 3",
+		"read = \"latin.txt\"\n encoding = \"shift_jis\"":         `not shift_jis: 0xE9 at byte 4, in line 1; the tool must name another encoding than "shift_jis"`,
+		"read = \"latin.txt\"\n as = \"json\"":                    "not UTF-8: 0xE9 at byte 4",
+		"read = \"latin.txt\"\n as = \"lines\"":                   "not UTF-8: 0xE9 at byte 4",
+		"read = \"wide.json\"\n as = \"csv\"\n max_size = \"1B\"": "the content is larger than 1",
+	} {
+		b := adaptertest.Bind(t, source(dir, block))
+		wantPart(t, mustFail(t, b, `{}`), want)
+	}
+}
+
 func TestLineRange(t *testing.T) {
 	long := strings.Repeat("x", 200<<10)
 	dir, _ := newDocs(t, map[string]string{"log": "1\n2\n" + long + "\n4\n5"})
@@ -168,7 +214,7 @@ func TestUnreadableFileIsExplained(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ as, name, want string }{
-		{"text", "bin", `this is not UTF-8 text; the tool must use as = "bytes": `},
+		{"text", "bin", `this is not UTF-8: 0xFF at byte 2, in line 1; the tool must name the encoding, such as encoding = "windows-1252", or use as = "bytes": `},
 		{"text", "none", "no such file: " + filepath.Join(docs, "none")},
 		{"text", "sub", "this is a directory, not a file: "},
 		{"text", "out", "a symbolic link leads out of the directory: "},
@@ -180,8 +226,8 @@ func TestUnreadableFileIsExplained(t *testing.T) {
 		{"text", ".env", "is hidden"},
 		{"text", "bin/x", "no such directory: "},
 		{"json", "bad.json", "this is not JSON, at byte 8: "},
-		{"csv", "bad.csv", "line 2 of the CSV file cannot be read, it has more or fewer cells than there are columns: "},
-		{"csv", "twice.csv", "two columns have the same name: "},
+		{"csv", "bad.csv", "line 2 of the CSV file cannot be read, it has another number of cells, 1, than the first line, 2: "},
+		{"csv", "twice.csv", "line 1 of the CSV file cannot be read, the columns 1 and 2 have the same name, \"a\": "},
 		{"csv", "quote.csv", "a quote is not closed"},
 	} {
 		t.Run(c.as+"/"+c.name, func(t *testing.T) {
@@ -236,16 +282,34 @@ func TestAppendAddsToTheFile(t *testing.T) {
 	}
 }
 
+func TestTextIsAddedToUTF8Only(t *testing.T) {
+	dir, docs := newDocs(t, map[string]string{"wide": "\xff\xfea\x00", "mark": "\ufeffa"})
+	text := adaptertest.Bind(t, source(dir, "write = input.name\n content = \"b\"\n if_exists = \"append\""))
+	wantPart(t, mustFail(t, text, `{"name": "wide"}`), "the file is in utf-16le, and text is added in UTF-8 only: ")
+	if _, err := text.Do(t.Context(), `{"name": "mark"}`); err != nil {
+		t.Error(err)
+	}
+	wantContent(t, filepath.Join(docs, "mark"), "\ufeffab")
+	raw := adaptertest.Bind(t, source(dir, "write = input.name\n content = base64bytes(\"YgA=\")\n if_exists = \"append\""))
+	if _, err := raw.Do(t.Context(), `{"name": "wide"}`); err != nil {
+		t.Error(err)
+	}
+	wantContent(t, filepath.Join(docs, "wide"), "\xff\xfea\x00b\x00")
+}
+
 func TestMistakesAreRejectedAtLoad(t *testing.T) {
 	for block, want := range map[string]string{
-		"read = \"a\"\n as = \"xml\"":                      `as is "text", "bytes", "lines", "csv" or "json", not "xml".`,
-		"read = \"a\"\n content = \"x\"":                   "content belongs to write",
-		"read = \"a\"\n if_exists = \"fail\"":              "7:14: Backend refused: if_exists belongs to write",
-		"read = \"a\"\n as = \"json\"\n first = 1":         "first counts lines",
-		"read = \"a\"\n as = \"csv\"\n delimiter = \"ab\"": "delimiter must be one character",
-		"write = \"a\"":                                    "write content = …",
-		"write = \"a\"\n content = \"x\"\n as = \"text\"":  "8:7: Backend refused: as belongs to read",
-		"read = \"a\"\n write = \"b\"\n content = \"x\"":   "write one of read, write",
+		"read = \"a\"\n as = \"xml\"":                             `as is "text", "bytes", "lines", "csv" or "json", not "xml".`,
+		"read = \"a\"\n content = \"x\"":                          "content belongs to write",
+		"read = \"a\"\n if_exists = \"fail\"":                     "7:14: Backend refused: if_exists belongs to write",
+		"read = \"a\"\n as = \"json\"\n first = 1":                "first counts lines",
+		"read = \"a\"\n as = \"csv\"\n delimiter = \"ab\"":        "delimiter must be one character",
+		"read = \"a\"\n encoding = \"latin-1\"":                   `Did you mean "latin1"?`,
+		"read = \"a\"\n encoding = \"latin1\"\n as = \"bytes\"":   "encoding is that of text, but the file is read as bytes",
+		"write = \"a\"\n content = \"x\"\n encoding = \"latin1\"": "encoding belongs to read",
+		"write = \"a\"": "write content = …",
+		"write = \"a\"\n content = \"x\"\n as = \"text\"": "8:7: Backend refused: as belongs to read",
+		"read = \"a\"\n write = \"b\"\n content = \"x\"":  "write one of read, write",
 	} {
 		t.Run(block, func(t *testing.T) { wantPart(t, adaptertest.MustReject(t, source("", block)), want) })
 	}

@@ -1,10 +1,8 @@
 package file
 
 import (
-	"bufio"
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -15,15 +13,16 @@ import (
 	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/hcl/value"
+	"hatchel/internal/charset"
 )
 
 // reader reads the file of one block. It is immutable and safe for concurrent use.
 type reader struct {
-	block     *block
-	dir       adapters.Directory
-	format    string
-	maxSize   int64 // bytes
-	delimiter string
+	block    *block
+	dir      adapters.Directory
+	format   string
+	maxSize  int64 // bytes
+	encoding *charset.Encoding
 }
 
 // Do implements adapters.Action.
@@ -68,8 +67,16 @@ func (r *reader) prepare(f *hcl.Frame) (*adapters.File, lineRange, error) {
 
 // read sets the member of the output that the format determines.
 func (r *reader) read(ctx context.Context, file *os.File, lines lineRange, out map[string]any) error {
-	path := out["path"].(string)
-	raw, err := r.readLines(ctx, file, lines, path)
+	path, src := out["path"].(string), &ctxReader{ctx: ctx, src: file}
+	if r.format == asBytes {
+		raw, err := io.ReadAll(io.LimitReader(src, r.maxSize+1))
+		if err == nil && int64(len(raw)) > r.maxSize {
+			return r.tooLarge(path)
+		}
+		out["content"] = value.Bytes(raw)
+		return toFault(ctx, err, path)
+	}
+	raw, err := r.readText(ctx, file, src, lines, path)
 	if err == nil && int64(len(raw)) > r.maxSize {
 		if !canBeCut(r.format) {
 			err = r.tooLarge(path)
@@ -79,19 +86,12 @@ func (r *reader) read(ctx context.Context, file *os.File, lines lineRange, out m
 	if err != nil {
 		return err
 	}
-	if r.format == asBytes {
-		out["content"] = value.Bytes(raw)
-		return nil
-	}
-	text, err := decodeText(raw, path)
-	if err != nil {
-		return err
-	}
+	text := string(raw)
 	switch r.format {
 	case asLines:
 		out["lines"] = adapters.SplitLines(text)
 	case asCSV:
-		out["rows"], err = decodeCSV(text, r.delimiter, path)
+		out["rows"], err = decodeCSV(text, r.block.Delimiter, path)
 	case asJSON:
 		out["content"], err = decodeJSON(text, path)
 	default:
@@ -186,8 +186,10 @@ func canBeCut(format string) bool { return format == asText || format == asLines
 
 // lastLineEnd returns the end of the last whole line of a text, or else of its last character.
 func lastLineEnd(text []byte) int {
-	if i := bytes.LastIndexByte(text, '\n'); i >= 0 {
-		return i + 1
+	for _, lineEnd := range []byte("\n\r") {
+		if i := bytes.LastIndexByte(text, lineEnd); i >= 0 {
+			return i + 1
+		}
 	}
 	end := len(text)
 	for end > 0 && len(text)-end < utf8.UTFMax && !utf8.Valid(text[:end]) {
@@ -196,34 +198,55 @@ func lastLineEnd(text []byte) int {
 	return end
 }
 
-// readLines reads a range of lines, or the whole file, up to more than the maximum size. It skips the lines before
-// the range without storing them.
-func (r *reader) readLines(ctx context.Context, file *os.File, lines lineRange, path string) ([]byte, error) {
-	src := &ctxReader{ctx: ctx, src: file}
-	if lines.isAll() {
-		raw, err := io.ReadAll(io.LimitReader(src, r.maxSize+1))
-		return raw, toFault(ctx, err, path)
-	}
-	in := bufio.NewReaderSize(src, 64<<10)
-	var out []byte
-	for n := 1; n <= lines.last; {
-		part, err := in.ReadSlice('\n')
-		if n >= lines.first {
-			out = append(out, part...)
-		}
-		switch {
-		case int64(len(out)) > r.maxSize:
-			return out, nil
-		case err == nil:
-			n++
-		case errors.Is(err, bufio.ErrBufferFull): // the line continues
-		case err == io.EOF:
-			return out, nil
-		default:
+// readText reads a range of lines, or the whole file, as UTF-8 up to more than the maximum size. It skips the lines
+// before the range without storing them.
+func (r *reader) readText(
+	ctx context.Context, file *os.File, src io.Reader, lines lineRange, path string,
+) (out []byte, err error) {
+	lineEnd := byte('\n')
+	if !lines.isAll() {
+		if lineEnd, err = r.findLineEnd(file, src); err != nil {
 			return nil, toFault(ctx, err, path)
 		}
 	}
+	in := charset.NewReader(src, r.encoding)
+	in.LineEnd = lineEnd
+	for n := 1; n <= lines.last; {
+		part, faults, err := in.ReadLine()
+		if n >= lines.first {
+			if out = append(out, part...); len(faults) > 0 {
+				return nil, newEncodingFault(faults[0].Err, out, path)
+			}
+		}
+		switch {
+		case int64(len(out)) > r.maxSize, err == io.EOF:
+			return out, nil
+		case err != nil:
+			return nil, toFault(ctx, err, path)
+		case part[len(part)-1] == lineEnd:
+			n++
+		}
+	}
 	return out, nil
+}
+
+// findLineEnd returns what ends the lines of a file: a carriage return if it has no line feed.
+func (r *reader) findLineEnd(file *os.File, src io.Reader) (byte, error) {
+	in := charset.NewReader(src, r.encoding)
+	lineEnd := byte('\r')
+	for {
+		part, _, err := in.ReadLine()
+		if err != nil && err != io.EOF {
+			return 0, err
+		}
+		if bytes.HasSuffix(part, []byte("\n")) {
+			lineEnd = '\n'
+		}
+		if err == io.EOF || lineEnd == '\n' {
+			_, err = file.Seek(0, io.SeekStart)
+			return lineEnd, err
+		}
+	}
 }
 
 func toFault(ctx context.Context, err error, path string) error {

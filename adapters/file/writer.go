@@ -33,7 +33,12 @@ func (w *writer) Do(ctx context.Context, call *adapters.Call) (any, error) {
 		call.Trace(adapters.TraceSent, w.ifExists.Phrase()+" "+target.Path+"\n"+text)
 	}
 	out := map[string]any{"path": target.Path}
-	return out, target.Write(ctx, w.ifExists, func(to io.Writer, _ *os.File, size int64) error {
+	return out, target.Write(ctx, w.ifExists, func(to io.Writer, existing *os.File, size int64) error {
+		if existing != nil && !content.isBytes {
+			if err := adapters.CheckUTF8(existing, target.Path); err != nil {
+				return err
+			}
+		}
 		n, err := content.writeTo(ctx, to)
 		out["size"] = int(size) + n
 		return err
@@ -42,8 +47,9 @@ func (w *writer) Do(ctx context.Context, call *adapters.Call) (any, error) {
 
 // content is what is written: data, or the rows of a query.
 type content struct {
-	data []byte
-	rows adapters.RowStream // nil for data
+	data    []byte
+	isBytes bool
+	rows    adapters.RowStream // nil for data
 }
 
 func (w *writer) prepare(f *hcl.Frame) (*adapters.File, content, error) {
@@ -53,6 +59,7 @@ func (w *writer) prepare(f *hcl.Frame) (*adapters.File, content, error) {
 		if rows, ok := v.(adapters.RowStream); ok {
 			c.rows = rows
 		} else if v, err = value.ResolveContent(v); err == nil {
+			_, c.isBytes = v.(value.Bytes)
 			c.data, err = encode(v)
 		}
 	}

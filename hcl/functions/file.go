@@ -5,7 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"unicode/utf8"
+
+	"hatchel/internal/charset"
 )
 
 func readFile(c *Context, name string) ([]byte, error) {
@@ -31,10 +32,11 @@ func fileText(c *Context, a []any) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !utf8.Valid(b) {
-		return nil, fmt.Errorf("%q is not UTF-8 text; use filebase64", a[0])
+	text, err := charset.Decode(b, nil)
+	if err != nil {
+		return nil, fmt.Errorf("%q is %w; convert it, or use filebase64", a[0], err)
 	}
-	return string(b), nil
+	return text, nil
 }
 
 func fileBase64(c *Context, a []any) (any, error) {

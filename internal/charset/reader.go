@@ -10,6 +10,8 @@ import (
 
 // Reader decodes a stream. It is not safe for concurrent use.
 type Reader struct {
+	LineEnd byte // what ends a line; by default a line feed
+
 	src     io.Reader
 	e       *Encoding
 	decoder transform.Transformer // nil for UTF-8
@@ -34,11 +36,13 @@ type Fault struct {
 const chunk = 32 << 10
 
 // NewReader returns a reader of a stream in an encoding, unless its byte order mark names another one.
-func NewReader(src io.Reader, declared *Encoding) *Reader { return &Reader{src: src, e: declared} }
+func NewReader(src io.Reader, declared *Encoding) *Reader {
+	return &Reader{LineEnd: '\n', src: src, e: declared}
+}
 
 // newPartReader returns a reader of a text that has no byte order mark.
 func newPartReader(raw []byte, e *Encoding) *Reader {
-	r := &Reader{src: bytes.NewReader(raw), e: e}
+	r := NewReader(bytes.NewReader(raw), e)
 	r.start(e, 0)
 	return r
 }
@@ -54,7 +58,7 @@ func (r *Reader) start(e *Encoding, mark int) {
 // Encoding returns the encoding of the stream. It is the declared one before the first call of ReadLine.
 func (r *Reader) Encoding() *Encoding { return r.e }
 
-// ReadLine returns the next part of the text, as UTF-8: a line with its line feed, or less of a long line and of the
+// ReadLine returns the next part of the text, as UTF-8: a line with its end, or less of a long line and of the
 // last one. The text is valid until the next call. The error is that of the stream, and io.EOF after the last part.
 func (r *Reader) ReadLine() (text []byte, faults []Fault, err error) {
 	for len(r.text) == 0 && r.err == nil {
@@ -64,7 +68,7 @@ func (r *Reader) ReadLine() (text []byte, faults []Fault, err error) {
 		return nil, nil, r.err
 	}
 	end := len(r.text)
-	if i := bytes.IndexByte(r.text, '\n'); i >= 0 {
+	if i := bytes.IndexByte(r.text, r.LineEnd); i >= 0 {
 		end = i + 1
 	}
 	text, r.text = r.text[:end], r.text[end:]
@@ -125,7 +129,7 @@ func (r *Reader) take(n int) {
 
 // fail appends U+FFFD for bytes at a position of raw.
 func (r *Reader) fail(at, size int) {
-	line := 1 + r.line + bytes.Count(r.text, []byte("\n"))
+	line := 1 + r.line + bytes.Count(r.text, []byte{r.LineEnd})
 	found := bytes.Clone(r.raw[at : at+size])
 	r.faults = append(r.faults, Fault{len(r.text), &Error{r.e, found, r.offset + int64(at), line}})
 	r.text = append(r.text, "\uFFFD"...)
@@ -159,7 +163,7 @@ func (r *Reader) decodeUTF8() {
 
 // finish counts the lines of a decoded chunk.
 func (r *Reader) finish(n int) {
-	r.line += bytes.Count(r.text, []byte("\n"))
+	r.line += bytes.Count(r.text, []byte{r.LineEnd})
 	r.take(n)
 }
 
