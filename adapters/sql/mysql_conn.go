@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -178,14 +180,19 @@ func (c *mysqlConn) undo(ctx context.Context) bool {
 const maxUndoTime = 5 * time.Second
 
 // leavesChanges reports whether the last statement has warned that a rollback is not complete.
-func (c *mysqlConn) leavesChanges(ctx context.Context) (found bool, err error) {
+func (c *mysqlConn) leavesChanges(ctx context.Context) (bool, error) {
+	return c.hasWarning(ctx, func(code, _ string) bool { return code == incompleteRollback })
+}
+
+// hasWarning reports whether the last statement has a warning that matches.
+func (c *mysqlConn) hasWarning(ctx context.Context, matches func(code, message string) bool) (found bool, err error) {
 	rows, err := c.raw.QueryContext(ctx, "SHOW WARNINGS", nil)
 	if err != nil {
 		return false, err
 	}
 	row := make([]driver.Value, len(rows.Columns()))
 	for err = rows.Next(row); err == nil; err = rows.Next(row) {
-		found = found || textOf(row[1]) == incompleteRollback
+		found = found || matches(textOf(row[1]), textOf(row[2]))
 	}
 	if closeErr := rows.Close(); !errors.Is(err, io.EOF) || closeErr != nil {
 		return found, errors.Join(err, closeErr)
@@ -249,8 +256,43 @@ func (c *mysqlConn) prepare(ctx context.Context, text string) (*mysqlStatement, 
 	return s, nil
 }
 
-// run implements transaction.
+// run implements transaction. A server refuses a time with an offset where it stores one. Where it compares one, it
+// ignores the offset and warns.
 func (c *mysqlConn) run(ctx context.Context, e *execution) error {
+	err := c.execute(ctx, e)
+	if !slices.ContainsFunc(e.args, mayHaveOffset) {
+		return err
+	}
+	blamed := -1
+	blame := func(message string) bool {
+		if blamed < 0 && wrongTimeMessage.MatchString(message) {
+			blamed = slices.IndexFunc(e.args, func(arg any) bool {
+				text, isText := arg.(string)
+				return isText && hasOffset(text) && strings.Contains(message, "'"+text+"'")
+			})
+		}
+		return blamed >= 0
+	}
+	var reported *mysql.MySQLError
+	switch {
+	case err == nil && !c.broken:
+		isWrongTime := func(code, message string) bool { return code == strconv.Itoa(wrongTime) && blame(message) }
+		if ignored, err := c.hasWarning(ctx, isWrongTime); err != nil || !ignored {
+			return err
+		}
+	case !errors.As(err, &reported) || reported.Number != wrongTime || !blame(reported.Message):
+		return err
+	}
+	const instead = "it without the offset, in the time zone of the database, such as 2026-01-31T13:45:00"
+	return &argumentError{index: blamed, reason: offsetError{"a date or a time", instead}}
+}
+
+// wrongTime is the code of the error and of the warning that a text is not a date or a time, or only its beginning is.
+const wrongTime = 1292
+
+var wrongTimeMessage = lazyregexp.New(`^(?:Truncated i|I)ncorrect (?:datetime|date|time|timestamp) value: `)
+
+func (c *mysqlConn) execute(ctx context.Context, e *execution) error {
 	if e.byCaller { // it has no values, so it is not prepared; the session accepts one statement at a time
 		c.broken = true // the statement may have set variables and taken locks
 		c.executing = true

@@ -1,6 +1,7 @@
 package sql
 
 import (
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -89,10 +90,13 @@ func (c pgCatalog) appendText(dst []byte, v any, oid uint32) ([]byte, error) {
 	}
 	switch v := v.(type) {
 	case string:
-		return append(dst, v...), nil
+		return append(dst, v...), c.checkOffset(v, oid)
 	case sqltext.AnyText:
-		return append(dst, v...), nil
+		return append(dst, v...), c.checkOffset(string(v), oid)
 	case []byte:
+		if oid == pgtype.ByteaOID {
+			return hex.AppendEncode(append(dst, `\x`...), v), nil
+		}
 		return append(dst, v...), nil
 	case bool:
 		return strconv.AppendBool(dst, v), nil

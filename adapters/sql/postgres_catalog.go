@@ -11,11 +11,12 @@ import (
 // pgCatalog has the types of a database that are not built in, by their OID, and those that they are made of.
 type pgCatalog map[uint32]*pgUserType
 
-// pgUserType is a type of a database. At most one of the fields is set, and none of an enum or a range.
+// pgUserType is a type of a database. At most one of the fields is set, and none of an enum.
 type pgUserType struct {
 	element    uint32 // of an array
 	delimiter  byte   // between the elements of an array
 	base       uint32 // of a domain
+	subtype    uint32 // of a range
 	attributes []pgAttribute
 }
 
@@ -32,14 +33,16 @@ func isBuiltin(oid uint32) bool {
 }
 
 // catalogQuery is completed by OIDs. Its rows are the types and those that they are made of, at any depth: the OID, the
-// element, its delimiter and the base type, and one row for each attribute of a composite type.
+// element, its delimiter, the base type and the subtype of a range, and one row for each attribute of a composite type.
 const catalogQuery = "WITH RECURSIVE t (oid) AS (SELECT oid FROM pg_catalog.pg_type WHERE oid IN (%s) UNION " +
 	"SELECT part.oid FROM t JOIN pg_catalog.pg_type p ON p.oid = t.oid, LATERAL (" +
 	"SELECT p.typelem WHERE p.typinput = " + arrayInput + " UNION ALL SELECT p.typbasetype WHERE p.typtype = 'd' " +
+	"UNION ALL SELECT r.rngsubtype FROM pg_catalog.pg_range r WHERE r.rngtypid = p.oid " +
 	"UNION ALL SELECT a.atttypid FROM pg_catalog.pg_attribute a WHERE p.typtype = 'c' AND a.attrelid = p.typrelid " +
 	"AND a.attnum > 0 AND NOT a.attisdropped) part (oid)) " +
 	"SELECT t.oid, CASE WHEN p.typinput = " + arrayInput + " THEN p.typelem ELSE 0 END, p.typdelim, p.typbasetype, " +
-	"a.attname, a.atttypid FROM t JOIN pg_catalog.pg_type p ON p.oid = t.oid LEFT JOIN pg_catalog.pg_attribute a ON " +
+	"a.attname, a.atttypid, r.rngsubtype FROM t JOIN pg_catalog.pg_type p ON p.oid = t.oid " +
+	"LEFT JOIN pg_catalog.pg_range r ON r.rngtypid = p.oid LEFT JOIN pg_catalog.pg_attribute a ON " +
 	"p.typtype = 'c' AND a.attrelid = p.typrelid AND a.attnum > 0 AND NOT a.attisdropped ORDER BY t.oid, a.attnum"
 
 const arrayInput = "'pg_catalog.array_in'::pg_catalog.regproc"
@@ -73,7 +76,7 @@ func (c pgCatalog) add(row [][]byte) {
 	oid := number(0)
 	t := c[oid]
 	if t == nil {
-		t = &pgUserType{element: number(1), base: number(3), delimiter: row[2][0]}
+		t = &pgUserType{element: number(1), base: number(3), subtype: number(6), delimiter: row[2][0]}
 		c[oid] = t
 	}
 	if row[4] != nil {

@@ -13,7 +13,8 @@ import (
 
 // pgTransaction sends BEGIN and the settings together with a statement, and ROLLBACK together with the last
 // statement of a read-only transaction, so that a query takes one round trip. Only the first execution of a
-// statement, one of a caller and one that binds bytes take another one, in which the server describes it.
+// statement, one of a caller and one that binds bytes or a time with an offset take another one, in which the server
+// describes it or converts the time.
 type pgTransaction struct {
 	*pgSession
 	database  *postgresDatabase
@@ -136,7 +137,11 @@ func (tx *pgTransaction) runOnce(ctx context.Context, e *execution) error {
 	if e.byCaller && tx.superuser {
 		return modelError{errSuperuser}
 	}
-	values, oids, formats, err := pgArguments(known, e.args)
+	args, err := tx.convertOffsets(ctx, known, e.args)
+	if err != nil {
+		return err
+	}
+	values, oids, formats, err := pgArguments(known, args)
 	if err != nil {
 		return err
 	}
@@ -332,8 +337,8 @@ func (tx *pgTransaction) readRows(
 }
 
 // known returns what is known of the statement of an execution. A direct session prepares it. Behind a pooler the
-// server describes the first execution of a statement, one that a caller wrote, and one that binds bytes, whose form
-// depends on the type of the parameter.
+// server describes the first execution of a statement, one that a caller wrote, and one that binds bytes or a time with
+// an offset, whose form depends on the type of the parameter.
 func (tx *pgTransaction) known(ctx context.Context, e *execution) (*pgStatement, error) {
 	if tx.direct && !e.byCaller {
 		if tx.begun && !tx.set && !tx.statements.Contains(e.text) {
@@ -343,8 +348,8 @@ func (tx *pgTransaction) known(ctx context.Context, e *execution) (*pgStatement,
 		}
 		return tx.prepare(ctx, tx.conn, e.text)
 	}
-	isBytes := func(v any) bool { _, ok := v.([]byte); return ok }
-	if !e.byCaller && !slices.ContainsFunc(e.args, isBytes) {
+	dependsOnType := func(v any) bool { _, isBytes := v.([]byte); return isBytes || mayHaveOffset(v) }
+	if !e.byCaller && !slices.ContainsFunc(e.args, dependsOnType) {
 		if known := tx.database.types.get(e.text); known != nil {
 			return known, nil
 		}

@@ -139,6 +139,8 @@ var (
 		pgtype.JSONBOID:     jsonType,
 		pgtype.DateOID:      dateType,
 		pgtype.TimestampOID: pgTimeNoZone, pgtype.TimestamptzOID: pgTime,
+		pgtype.TimeOID:     {nullable(schema.String, "time without a zone"), convertString},
+		pgtype.TimetzOID:   {nullable(schema.String, "RFC 3339 time"), convertTimetz},
 		pgtype.IntervalOID: pgInterval,
 		pgtype.UUIDOID:     {&schema.Type{Kind: schema.String, Nullable: true, Format: "uuid"}, convertString},
 	}
@@ -160,7 +162,7 @@ var (
 	// pgTextTypes are common types whose values are returned as text.
 	pgTextTypes = []uint32{
 		pgtype.TextOID, pgtype.VarcharOID, pgtype.BPCharOID, pgtype.NameOID, pgtype.QCharOID, pgtype.UnknownOID,
-		pgtype.TimeOID, pgtype.TimetzOID, pgtype.InetOID, pgtype.CIDROID, pgtype.MacaddrOID, pgtype.BitOID,
+		pgtype.InetOID, pgtype.CIDROID, pgtype.MacaddrOID, pgtype.BitOID,
 		pgtype.VarbitOID, pgtype.XMLOID, pgtype.RecordOID, pgVoidOID, pgtype.TSVectorOID, pgtype.Int4rangeOID,
 		pgtype.Int8rangeOID, pgtype.NumrangeOID, pgtype.DaterangeOID, pgtype.TsrangeOID, pgtype.TstzrangeOID,
 	}
@@ -217,7 +219,15 @@ func pgTimestamp(s string) string {
 	if len(s) < len("2006-01-02 15:04:05") || s[4] != '-' || s[date] != ' ' || strings.HasSuffix(s, "BC") {
 		return s
 	}
-	clock, offset := s[date+1:], ""
+	return s[:date] + "T" + pgClock(s[date+1:])
+}
+
+// convertTimetz returns a time with time zone in the format of RFC 3339.
+func convertTimetz(b []byte) any { return pgClock(string(b)) }
+
+// pgClock returns a time with the offset in the format of RFC 3339, if the server writes one.
+func pgClock(clock string) string {
+	offset := ""
 	if at := strings.IndexAny(clock, "+-"); at >= 0 {
 		clock, offset = clock[:at], clock[at:]
 	}
@@ -227,7 +237,7 @@ func pgTimestamp(s string) string {
 	case len(offset) == len("+02"):
 		offset += ":00"
 	}
-	return s[:date] + "T" + clock + offset
+	return clock + offset
 }
 
 func arrayOf(elem columnType, delimiter byte) columnType {

@@ -4,20 +4,19 @@ import (
 	"encoding/base64"
 	"math"
 	"strings"
-	"time"
 
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 )
 
 // sqliteType is how the declared type of a column converts its values. SQLite allows any value in any
-// column, so a value that does not fit the declared type is returned as stored.
+// column, so a value that does not fit the declared type is returned as stored. So is a date or a time, whatever its
+// form, because another one would not find its row.
 type sqliteType int
 
 const (
 	sqliteStored sqliteType = iota
 	sqliteBool
-	sqliteTime
 	sqliteJSON
 )
 
@@ -26,8 +25,6 @@ func sqliteTypeOf(declared string) sqliteType {
 	switch strings.TrimSpace(base) {
 	case "boolean", "bool":
 		return sqliteBool
-	case "datetime", "timestamp", "date", "timestamp with time zone", "timestamptz":
-		return sqliteTime
 	case "json":
 		return sqliteJSON
 	}
@@ -59,10 +56,7 @@ func (t sqliteType) convert(v any, size *int) any {
 		}
 	case string:
 		*size += len(v)
-		switch t {
-		case sqliteTime:
-			return formatTimestamp(v)
-		case sqliteJSON:
+		if t == sqliteJSON {
 			if decoded, err := value.Decode([]byte(v)); err == nil {
 				return decoded
 			}
@@ -77,22 +71,3 @@ func (t sqliteType) convert(v any, size *int) any {
 // sqliteInfinity is how SQLite writes infinity in JSON. A column for numbers takes the text for the number, so a value
 // that was read finds its row.
 const sqliteInfinity = "9e999"
-
-var timeLayouts = []string{
-	"2006-01-02 15:04:05.999999999Z07:00", "2006-01-02T15:04:05.999999999Z07:00",
-	"2006-01-02 15:04:05.999999999", "2006-01-02T15:04:05.999999999",
-}
-
-// formatTimestamp returns a date and time in the format of RFC 3339. A time without a zone is in UTC.
-// Other texts are returned unchanged.
-func formatTimestamp(s string) string {
-	if len(s) < len("2006-01-02T15:04:05") {
-		return s
-	}
-	for _, layout := range timeLayouts {
-		if t, err := time.Parse(layout, s); err == nil {
-			return t.Format(time.RFC3339Nano)
-		}
-	}
-	return s
-}

@@ -18,7 +18,7 @@ var zoned = map[string]string{
 	"'2026-07-01 20:00:00Z'::timestamptz::date":                    `"2026-07-02"`,
 	"'2026-07-01 20:00:00Z'::timestamptz::time":                    `"01:30:00"`,
 	"'2026-07-01 20:00:00Z'::timestamptz::timetz":                  `"01:30:00+05:30"`,
-	"'12:00+02'::timetz":                                           `"12:00:00+02"`,
+	"'12:00+02'::timetz":                                           `"12:00:00+02:00"`,
 	"'infinity'::timestamptz":                                      `"infinity"`,
 	"'-infinity'::timestamptz":                                     `"-infinity"`,
 	"'infinity'::date":                                             `"infinity"`,

@@ -1,0 +1,54 @@
+package sql
+
+import (
+	"slices"
+	"strings"
+
+	"hatchel/hcl/template/sqltext"
+	"hatchel/internal/lazyregexp"
+)
+
+// zoneAfterTime matches a time, or a date, and the beginning of what follows it: an offset, Z or a word.
+var zoneAfterTime = lazyregexp.New(`(?i)(?:[0-9]:[0-9]{2}(?:\.[0-9]+)?(?:\s*[ap]m)?|` +
+	`[0-9]T[0-9]{2}(?:[0-9]{2}){0,2}(?:\.[0-9]+)?)\s*([+-][0-9]|[a-z]+)|` +
+	`[0-9]-[0-9]{2}\s*(z\b|[+-][0-9]{2}:[0-9])`)
+
+// notZones are the words after a time that name no time zone.
+var notZones = []string{"AM", "PM", "BC", "AD", "T"}
+
+// hasOffset reports whether a text has a time with an offset, or with the name of a time zone.
+func hasOffset(text string) bool {
+	for _, found := range zoneAfterTime.FindAllStringSubmatch(text, -1) {
+		if !slices.Contains(notZones, strings.ToUpper(found[1])) {
+			return true
+		}
+	}
+	return false
+}
+
+// maxOffsetText is how many bytes a text has at most that is searched for an offset, if nothing says that it is a time.
+const maxOffsetText = 128
+
+// mayHaveOffset reports whether an argument is a short text with an offset, or has one in it.
+func mayHaveOffset(arg any) bool {
+	return anyText(arg, func(text string) bool { return len(text) <= maxOffsetText && hasOffset(text) })
+}
+
+// anyText reports whether an argument is a text that matches, or has one in it.
+func anyText(arg any, matches func(string) bool) bool {
+	switch v := arg.(type) {
+	case string:
+		return matches(v)
+	case sqltext.AnyText:
+		return matches(string(v))
+	case []any:
+		return slices.ContainsFunc(v, func(elem any) bool { return anyText(elem, matches) })
+	case map[string]any:
+		for _, member := range v {
+			if anyText(member, matches) {
+				return true
+			}
+		}
+	}
+	return false
+}
