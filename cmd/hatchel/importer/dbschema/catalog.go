@@ -43,6 +43,10 @@ type table struct {
 	all                   []catalog.Column // also those that no tool has
 	key                   []string         // of the primary key, or of a unique index without nulls
 	indexed               []string         // columns of indexes, the first ones of indexes first
+	noInsert, noUpdate    string           // why the database takes no such statement; empty if it may
+	conditions            []string         // of CHECK constraints, as SQL
+	note, writeNote       string           // what the database does besides; the second concerns statements that write
+	fills                 bool             // a trigger may set columns of a row that is inserted
 }
 
 // column is one column. Its name and ref hold no line break and no hidden character.
@@ -53,7 +57,12 @@ type column struct {
 	list               bool // an array
 	nullable           bool
 	hasDefault         bool
-	generated          bool // the database computes it, or numbers it
+	generated          bool   // the database computes it, or numbers it
+	defaultValue       string // an expression; empty for none
+	insertDenied       bool   // the role may not set it in a new row
+	updateDenied       bool
+	rowEnd             bool // the end of a row of a system-versioned table, which every unique index has as well
+	defaultDenied      bool // the role may not use the sequence of its default
 	credential         bool // its name is that of a credential, such as password_hash: no imported tool has it
 	maxLength          int
 	values             []string // of an enumeration or CHECK (x IN …); empty for none
@@ -74,12 +83,15 @@ func (t *table) column(name string) *column {
 type dialect interface {
 	// columns returns one row for each column, and one without column_name for a table without any: table_schema,
 	// table_name, table_ref, qualified, is_view, table_comment, column_name, column_ref, data_type, nullable,
-	// has_default, generated, comment, enum_values (JSON or absent).
+	// has_default, generated, comment, enum_values (JSON or absent); and if they are known: no_insert and no_update
+	// (reasons), fills, note, write_note, default_value, insert_denied, update_denied, row_end,
+	// default_denied.
 	columns(ctx context.Context, q Query) ([]map[string]any, error)
 	// indexes returns one row for each column of an index, in the order of the index: table_schema, table_name,
 	// index_name, is_primary, is_unique, column_name.
 	indexes(ctx context.Context, q Query) ([]map[string]any, error)
-	// checks returns the conditions of the tables: table_schema, table_name, clause.
+	// checks returns the conditions of the tables: table_schema, table_name, clause; and domain_of for the condition of
+	// a domain, the column that has it.
 	checks(ctx context.Context, q Query) ([]map[string]any, error)
 	classify(row map[string]any, c *column)
 	quote(name string) string
@@ -100,7 +112,8 @@ func readTables(ctx context.Context, d dialect, q Query, r *importer.Result) ([]
 		t := byName[id]
 		if t == nil {
 			t = &table{schema: id[0], name: id[1], ref: str(row, "table_ref"), qualified: truth(row, "qualified"),
-				view: truth(row, "is_view")}
+				view: truth(row, "is_view"), noInsert: str(row, "no_insert"), noUpdate: str(row, "no_update"),
+				fills: truth(row, "fills"), note: str(row, "note"), writeNote: str(row, "write_note")}
 			t.comment = r.Describe(t.origin(), "the comment of the table", str(row, "table_comment"), "", maxComment)
 			byName[id] = t
 			if !nameable(id[0]) || !nameable(id[1]) {
@@ -124,7 +137,10 @@ func readTables(ctx context.Context, d dialect, q Query, r *importer.Result) ([]
 	}
 	for _, row := range rows {
 		if t := byName[[2]string{str(row, "table_schema"), str(row, "table_name")}]; t != nil {
-			t.addChecks(str(row, "clause"))
+			domain := t.column(str(row, "domain_of"))
+			if t.addChecks(str(row, "clause"), domain); domain == nil {
+				t.conditions = append(t.conditions, conditionsOf(str(row, "clause"))...)
+			}
 		}
 	}
 	return tables, nil
@@ -133,7 +149,9 @@ func readTables(ctx context.Context, d dialect, q Query, r *importer.Result) ([]
 func (t *table) addColumn(d dialect, row map[string]any, r *importer.Result) {
 	c := &column{name: str(row, "column_name"), ref: str(row, "column_ref"), typ: str(row, "data_type"),
 		nullable: truth(row, "nullable"), hasDefault: truth(row, "has_default"),
-		generated: truth(row, "generated")}
+		generated: truth(row, "generated"), defaultValue: str(row, "default_value"),
+		insertDenied: truth(row, "insert_denied"), updateDenied: truth(row, "update_denied"),
+		rowEnd: truth(row, "row_end"), defaultDenied: truth(row, "default_denied")}
 	if c.name == "" {
 		return // a table without columns
 	}
@@ -210,6 +228,9 @@ func (t *table) addIndex(index []map[string]any) {
 		c := t.column(str(row, "column_name"))
 		if c == nil || c.kind == binary {
 			return
+		}
+		if c.rowEnd {
+			continue
 		}
 		unique = unique && !c.nullable
 		names = append(names, c.name)

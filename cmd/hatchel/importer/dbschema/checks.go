@@ -12,19 +12,20 @@ var checkToken = lazyregexp.New("'(?:[^'\\\\]|''|\\\\.)*'|" +
 	"[\\pL_][\\pL\\pN_$]*|-?[0-9]+|::|--[^\n]*|/\\*(?s:.*?)\\*/|\\S")
 
 // addChecks reads conditions of the form x IN ('a', 'b'), and x = ANY (ARRAY['a', 'b']) as PostgreSQL prints it, from
-// the text of a condition or of a whole CREATE TABLE. Everything else is ignored.
-func (t *table) addChecks(clause string) {
-	if len(clause) > 1<<20 {
+// the text of a condition or of a whole CREATE TABLE. Everything else is ignored. The condition of a domain calls its
+// column VALUE.
+func (t *table) addChecks(clause string, domain *column) {
+	if len(clause) > maxClause {
 		return
 	}
 	tokens := tokenize(clause)
 	for i, word := range tokens {
 		if strings.EqualFold(word, "CHECK") && i+1 < len(tokens) && tokens[i+1] == "(" {
-			t.addCheck(balanced(tokens[i+1:]))
+			t.addCheck(balanced(tokens[i+1:]), domain)
 		}
 	}
 	if len(tokens) > 0 && !strings.EqualFold(tokens[0], "CHECK") && !strings.EqualFold(tokens[0], "CREATE") {
-		t.addCheck(tokens)
+		t.addCheck(tokens, domain)
 	}
 }
 
@@ -74,7 +75,7 @@ func balanced(tokens []string) []string {
 }
 
 // addCheck sets the values of a column if the condition lists them.
-func (t *table) addCheck(tokens []string) {
+func (t *table) addCheck(tokens []string, domain *column) {
 	var rest []string
 	for _, word := range tokens {
 		if word != "(" && word != ")" {
@@ -85,6 +86,9 @@ func (t *table) addCheck(tokens []string) {
 		return
 	}
 	c := t.columnOf(rest[0])
+	if domain != nil && rest[0] == "VALUE" {
+		c = domain
+	}
 	switch {
 	case c == nil || len(c.values) > 0:
 		return
@@ -119,7 +123,7 @@ func (t *table) addCheck(tokens []string) {
 	}
 }
 
-// columnOf returns the column that a token names; a domain calls its own VALUE.
+// columnOf returns the column that a token names. Names may differ in case alone.
 func (t *table) columnOf(word string) *column {
 	switch word[0] {
 	case '"':
@@ -128,6 +132,9 @@ func (t *table) columnOf(word string) *column {
 		word = strings.ReplaceAll(strings.Trim(word, "`"), "``", "`")
 	case '[':
 		word = strings.Trim(word, "[]")
+	}
+	if c := t.column(word); c != nil {
+		return c
 	}
 	for _, c := range t.columns {
 		if strings.EqualFold(c.name, word) {
@@ -142,3 +149,6 @@ func unquote(word string) string {
 	word = strings.ReplaceAll(word[1:len(word)-1], "''", "'")
 	return word
 }
+
+// maxClause is the maximum size of a text of conditions that is read.
+const maxClause = 1 << 20

@@ -14,10 +14,14 @@ func (d mysql) columns(ctx context.Context, q Query) ([]map[string]any, error) {
   0 AS qualified, CASE WHEN t.TABLE_TYPE LIKE '%VIEW' THEN '' ELSE t.TABLE_COMMENT END AS table_comment,
   c.COLUMN_NAME AS column_name, CAST(c.COLUMN_TYPE AS CHAR) AS data_type, c.DATA_TYPE AS base_type,
   c.IS_NULLABLE = 'YES' AS nullable, c.COLUMN_DEFAULT IS NOT NULL AND c.COLUMN_DEFAULT <> 'NULL' AS has_default,
-  c.EXTRA LIKE '%auto_increment%' OR c.EXTRA LIKE '%GENERATED' AS generated, c.COLUMN_COMMENT AS comment
+  c.EXTRA LIKE '%auto_increment%' OR c.EXTRA LIKE '%VIRTUAL GENERATED%' OR c.EXTRA LIKE '%STORED GENERATED%'
+    AS generated, c.COLUMN_DEFAULT AS default_value, c.COLUMN_COMMENT AS comment,
+  NOT c.PRIVILEGES LIKE '%insert%' AS insert_denied, NOT c.PRIVILEGES LIKE '%update%' AS update_denied,
+  COALESCE(c.GENERATION_EXPRESSION = 'ROW END', false) AS row_end,
+  CASE WHEN t.ENGINE = 'ARCHIVE' THEN 'the storage engine ARCHIVE does not do it' END AS no_update
 FROM information_schema.TABLES t LEFT JOIN information_schema.COLUMNS c
   ON c.TABLE_SCHEMA = t.TABLE_SCHEMA AND c.TABLE_NAME = t.TABLE_NAME AND c.PRIVILEGES LIKE '%select%'
-WHERE t.TABLE_SCHEMA = DATABASE() ORDER BY t.TABLE_NAME, c.ORDINAL_POSITION`)
+WHERE t.TABLE_SCHEMA = DATABASE() AND t.TABLE_TYPE <> 'SEQUENCE' ORDER BY t.TABLE_NAME, c.ORDINAL_POSITION`)
 	addRefs(d, rows)
 	return rows, err
 }
@@ -62,6 +66,9 @@ var mysqlKinds = map[string]kind{
 // enumValue matches one value of a type enum('a','b').
 var enumValue = lazyregexp.New(`'(?:[^']|'')*'`)
 
+// mysqlEscapes are the escapes in the type of an enumeration.
+var mysqlEscapes = strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\r`, "\r", `\0`, "\x00")
+
 func (mysql) classify(row map[string]any, c *column) {
 	base := strings.ToLower(str(row, "base_type"))
 	c.kind = mysqlKinds[base]
@@ -72,7 +79,7 @@ func (mysql) classify(row map[string]any, c *column) {
 		c.maxLength = lengthOf(c.typ)
 	case base == "enum":
 		for _, v := range enumValue.FindAllString(c.typ, -1) {
-			c.values = append(c.values, unquote(v))
+			c.values = append(c.values, mysqlEscapes.Replace(unquote(v)))
 		}
 	}
 }

@@ -12,15 +12,31 @@ type postgres struct{}
 // userTables are the conditions on a relation c in a namespace n that the role can read.
 const userTables = ` c.relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT c.relispartition
   AND n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\_%'
-  AND has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT')
+  AND has_schema_privilege(n.oid, 'USAGE') AND has_any_column_privilege(c.oid, 'SELECT')
   AND NOT EXISTS (SELECT 1 FROM pg_catalog.pg_depend x
     WHERE x.classid = 'pg_catalog.pg_class'::regclass AND x.objid = c.oid AND x.deptype = 'e') `
 
+// mayWrite returns the expression for why no row of a relation c can be inserted or updated: event and command are
+// those of the catalogs of rules and policies, and bit is that of pg_relation_is_updatable.
+func mayWrite(verb, event, command, bit string) string {
+	return `CASE WHEN EXISTS (SELECT 1 FROM pg_catalog.pg_rewrite r
+      WHERE r.ev_class = c.oid AND r.ev_type = '` + event + `' AND r.is_instead AND r.ev_enabled <> 'D')
+    THEN 'a rule does something else instead'
+  WHEN pg_catalog.pg_relation_is_updatable(c.oid, false) & ` + bit + ` = 0 THEN 'the relation does not take it'
+  WHEN NOT has_any_column_privilege(c.oid, '` + verb + `') THEN 'the role may not ` + strings.ToLower(verb) + ` rows'
+  WHEN pg_catalog.row_security_active(c.oid) AND NOT EXISTS (SELECT 1 FROM pg_catalog.pg_policy p
+      WHERE p.polrelid = c.oid AND p.polpermissive AND p.polcmd IN ('*', '` + command + `')
+        AND EXISTS (SELECT 1 FROM unnest(p.polroles) o WHERE o = 0 OR pg_catalog.pg_has_role(o, 'USAGE')))
+    THEN 'row-level security has no policy that allows it' END`
+}
+
+// insertTrigger is the condition on a trigger g of a relation c that changes the rows which are inserted.
+const insertTrigger = ` g.tgrelid = c.oid AND NOT g.tgisinternal AND g.tgenabled <> 'D' AND g.tgtype & 7 = 7 `
+
 func (postgres) columns(ctx context.Context, q Query) ([]map[string]any, error) {
-	return q(ctx, `SELECT n.nspname AS table_schema, c.relname AS table_name, c.relkind IN ('v', 'm') AS is_view,
-  NOT pg_catalog.pg_table_is_visible(c.oid) AS qualified,
-  CASE WHEN pg_catalog.pg_table_is_visible(c.oid) THEN '' ELSE quote_ident(n.nspname) || '.' END
-    || quote_ident(c.relname) AS table_ref,
+	return q(ctx, `SELECT c.nspname AS table_schema, c.relname AS table_name, c.relkind IN ('v', 'm') AS is_view,
+  c.qualified, c.no_insert, c.no_update, c.fills, c.note, c.write_note,
+  CASE WHEN c.qualified THEN quote_ident(c.nspname) || '.' ELSE '' END || quote_ident(c.relname) AS table_ref,
   pg_catalog.obj_description(c.oid, 'pg_class') AS table_comment,
   a.attname AS column_name, quote_ident(a.attname) AS column_ref,
   pg_catalog.format_type(a.atttypid, a.atttypmod) AS data_type,
@@ -28,18 +44,41 @@ func (postgres) columns(ctx context.Context, q Query) ([]map[string]any, error) 
   CASE WHEN b.typname IN ('varchar', 'bpchar') THEN
     CASE WHEN a.atttypmod > 4 THEN a.atttypmod - 4 WHEN t.typtypmod > 4 THEN t.typtypmod - 4 END END AS max_length,
   NOT (a.attnotnull OR t.typnotnull) AS nullable, a.atthasdef OR t.typdefault IS NOT NULL AS has_default,
+  CASE WHEN a.attgenerated = '' THEN COALESCE(pg_catalog.pg_get_expr(d.adbin, d.adrelid), t.typdefault) END
+    AS default_value,
   a.attgenerated <> '' OR a.attidentity <> ''
     OR COALESCE(pg_catalog.pg_get_expr(d.adbin, d.adrelid) LIKE 'nextval(%', false) AS generated,
+  NOT has_column_privilege(c.oid, a.attnum, 'INSERT') AS insert_denied,
+  NOT has_column_privilege(c.oid, a.attnum, 'UPDATE') AS update_denied,
+  EXISTS (SELECT 1 FROM pg_catalog.pg_depend x JOIN pg_catalog.pg_class s ON s.oid = x.refobjid
+    WHERE x.classid = 'pg_catalog.pg_attrdef'::regclass AND x.objid = d.oid
+      AND x.refclassid = 'pg_catalog.pg_class'::regclass
+      AND CASE WHEN s.relkind = 'S' THEN NOT has_sequence_privilege(s.oid, 'USAGE, UPDATE') END) AS default_denied,
   pg_catalog.col_description(c.oid, a.attnum) AS comment,
   (SELECT json_agg(v.enumlabel ORDER BY v.enumsortorder)::text FROM pg_catalog.pg_enum v
     WHERE v.enumtypid = b.oid) AS enum_values
-FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+FROM (SELECT c.oid, c.relname, c.relkind, n.nspname, NOT pg_catalog.pg_table_is_visible(c.oid) AS qualified,
+    `+mayWrite("INSERT", "3", "a", "8")+` AS no_insert,
+    `+mayWrite("UPDATE", "2", "w", "4")+` AS no_update,
+    EXISTS (SELECT 1 FROM pg_catalog.pg_trigger g WHERE`+insertTrigger+`) AS fills,
+    CASE WHEN pg_catalog.row_security_active(c.oid) THEN
+      'row-level security applies: the tools see and write what its policies allow the role' END AS note,
+    concat_ws('; ',
+      (SELECT 'the rule ' || min(r.rulename) || ' does more than the statement' FROM pg_catalog.pg_rewrite r
+        WHERE r.ev_class = c.oid AND r.ev_type IN ('2', '3') AND NOT r.is_instead AND r.ev_enabled <> 'D'
+        HAVING count(*) > 0),
+      (SELECT 'the trigger ' || min(g.tgname) || ' may insert no row, and then insert returns null'
+        FROM pg_catalog.pg_trigger g JOIN pg_catalog.pg_proc f ON f.oid = g.tgfoid
+        WHERE`+insertTrigger+`AND f.prosrc ~* 'return\s+null' HAVING count(*) > 0)) AS write_note
+  FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+  WHERE`+userTables+`OFFSET 0) c
 JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+  AND has_column_privilege(c.oid, a.attnum, 'SELECT')
 JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
 JOIN pg_catalog.pg_type b ON b.oid = CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE t.oid END
 LEFT JOIN pg_catalog.pg_type e ON e.oid = b.typelem AND b.typcategory = 'A'
 LEFT JOIN pg_catalog.pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
-WHERE`+userTables+`ORDER BY n.nspname, c.relname, a.attnum`)
+ORDER BY c.nspname, c.relname, a.attnum`)
 }
 
 func (postgres) indexes(ctx context.Context, q Query) ([]map[string]any, error) {
@@ -54,13 +93,13 @@ WHERE i.indisvalid AND i.indpred IS NULL AND k.position <= i.indnkeyatts AND`+us
 }
 
 func (postgres) checks(ctx context.Context, q Query) ([]map[string]any, error) {
-	return q(ctx, `SELECT n.nspname AS table_schema, c.relname AS table_name, pg_get_constraintdef(k.oid) AS clause
+	return q(ctx, `SELECT n.nspname AS table_schema, c.relname AS table_name, pg_get_constraintdef(k.oid) AS clause,
+  NULL AS domain_of
 FROM pg_catalog.pg_constraint k JOIN pg_catalog.pg_class c ON c.oid = k.conrelid
 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 WHERE k.contype = 'c' AND`+userTables+`
 UNION ALL
-SELECT n.nspname, c.relname,
-  replace(pg_get_constraintdef(k.oid), 'VALUE', quote_ident(a.attname))
+SELECT n.nspname, c.relname, pg_get_constraintdef(k.oid), a.attname
 FROM pg_catalog.pg_constraint k JOIN pg_catalog.pg_attribute a ON a.atttypid = k.contypid
 JOIN pg_catalog.pg_class c ON c.oid = a.attrelid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 WHERE k.contype = 'c' AND k.contypid <> 0 AND a.attnum > 0 AND NOT a.attisdropped AND`+userTables+`

@@ -217,6 +217,16 @@ func (g *generator) addTable(ctx context.Context, q Query, t *table) error {
 		g.result.Lose(t.origin(), tableLeftOut, why, "")
 		return nil
 	}
+	for _, note := range []string{t.note, t.writeNote} {
+		if note != "" && !t.view && (g.options.Writes || note == t.note) {
+			g.result.Lose(t.origin(), "rules of the database", note, "")
+		}
+	}
+	if g.options.Writes && !t.view {
+		if err := g.checkDefaults(ctx, q, t); err != nil {
+			return err
+		}
+	}
 	g.addTools(t)
 	return nil
 }
@@ -323,8 +333,11 @@ func (t *table) unusableKey() *column {
 
 // why says why no input has a value of the column.
 func (c *column) why() string {
-	if c.credential {
+	switch {
+	case c.credential:
 		return "is named like a credential"
+	case c.writable():
+		return "may not be set by the role"
 	}
 	return "has the type " + c.typ
 }

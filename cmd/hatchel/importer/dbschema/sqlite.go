@@ -8,8 +8,13 @@ import (
 
 type sqlite struct{}
 
+// sqliteTables are the tables and views of the database. Those in which the virtual tables of FTS and R-Tree keep their
+// data are none: only the virtual table may change them.
 const sqliteTables = ` FROM sqlite_master m
-WHERE m.type IN ('table', 'view') AND m.name NOT LIKE 'sqlite\_%' ESCAPE '\' `
+WHERE m.type IN ('table', 'view') AND m.name NOT LIKE 'sqlite\_%' ESCAPE '\'
+  AND NOT EXISTS (SELECT 1 FROM sqlite_master s WHERE s.type = 'table' AND s.sql LIKE 'CREATE VIRTUAL%'
+    AND substr(m.name, 1, length(s.name) + 1) = s.name || '_' AND substr(m.name, length(s.name) + 2) IN ('config', 'content',
+      'data', 'docsize', 'idx', 'instance', 'node', 'parent', 'row', 'rowid', 'segdir', 'segments', 'stat')) `
 
 // columns reads each table on its own: a view or a virtual table that SQLite cannot prepare fails only its own query.
 func (d sqlite) columns(ctx context.Context, q Query) (rows []map[string]any, err error) {
@@ -41,8 +46,10 @@ func sqliteColumns(table string) string {
 	name := "'" + strings.ReplaceAll(table, "'", "''") + "'"
 	return `SELECT p.name AS column_name, p.type AS data_type, NOT (p."notnull" OR p.pk > 0) AS nullable,
   p.dflt_value IS NOT NULL AND upper(p.dflt_value) <> 'NULL' AS has_default,
+  p.dflt_value AS default_value,
   p.hidden > 1 OR (p.pk = 1 AND upper(p.type) = 'INTEGER'
-    AND (SELECT count(*) FROM pragma_table_info(` + name + `) k WHERE k.pk > 0) = 1) AS generated
+    AND (SELECT count(*) FROM pragma_table_info(` + name + `) k WHERE k.pk > 0) = 1
+    AND NOT EXISTS (SELECT 1 FROM pragma_index_list(` + name + `) l WHERE l.origin = 'pk')) AS generated
 FROM pragma_table_xinfo(` + name + `) p WHERE p.hidden <> 1 ORDER BY p.cid`
 }
 

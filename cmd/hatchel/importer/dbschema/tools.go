@@ -134,31 +134,42 @@ func notFound(t *table, that string) string {
 
 // insert returns the tool that inserts one row, or nil if a required column has no input.
 func (g *generator) insert(t *table) *tool {
+	if t.noInsert != "" {
+		g.result.Lose(t.origin(), "no insert tool", t.noInsert, "")
+		return nil
+	}
 	tool := &tool{description: describe("Insert one row into "+plain(shortName(t))+".", t), verb: "exec"}
 	names := importer.Names{}
 	var columns, values, laterColumns, laterValues []string
-	fields := newFields(names, t.columns)
+	fields := newFields(names, t.columns, (*column).insertable)
 	for _, c := range t.columns {
 		switch {
+		case c.defaultDenied && (c.generated || !c.insertable()):
+			g.result.Lose(t.origin(), "no insert tool", "the role may not use the sequence of "+c.name, c.name)
+			return nil
 		case c.generated:
 			continue
-		case !c.writable() && (c.nullable || c.hasDefault):
+		case !c.insertable() && (c.nullable || c.hasDefault):
 			if !c.credential { // which is reported once
 				g.result.Lose(t.origin(), "column not written", c.name+" "+c.why(), c.name)
 			}
 			continue
-		case !c.writable():
+		case !c.insertable() && t.fills:
+			g.result.Lose(t.origin(), "column left to a trigger", c.name+" is required and "+c.why(), c.name)
+			continue
+		case !c.insertable():
 			g.result.Lose(t.origin(), "no insert tool",
 				c.name+" is required and "+c.why(), c.name)
 			return nil
 		}
 		name := names.Take(importer.Identifier(c.name), 60)
 		typ, value := g.typeOf(c, "of the new row,"), "${"+fields.at+name+"}"
-		if c.nullable || c.hasDefault {
+		byDefault := c.hasDefault && !c.defaultDenied
+		if c.nullable || byDefault {
 			typ = "optional(" + typ + ")"
 		}
 		fields.add(name, typ)
-		if c.hasDefault { // the column is named only when it has a value
+		if byDefault { // the column is named only when it has a value
 			condition := "%{if " + fields.at + name + " != null}, "
 			laterColumns = append(laterColumns, condition+importer.Template(c.ref)+"%{endif}")
 			laterValues = append(laterValues, condition+value+"%{endif}")
@@ -186,6 +197,10 @@ func (g *generator) insert(t *table) *tool {
 
 // update returns the tool that changes one row, or nil if there is nothing to change.
 func (g *generator) update(t *table) *tool {
+	if t.noUpdate != "" {
+		g.result.Lose(t.origin(), "no update tool", t.noUpdate, "")
+		return nil
+	}
 	first := "Change one row of " + plain(shortName(t)) + " by its key. What is omitted keeps its value."
 	tool := &tool{description: describe(first, t), verb: "exec"}
 	names := importer.Names{}
@@ -193,12 +208,12 @@ func (g *generator) update(t *table) *tool {
 	var set []string
 	fields := newFields(names, slices.DeleteFunc(slices.Clone(t.columns), func(c *column) bool {
 		return slices.Contains(t.key, c.name)
-	}))
+	}), (*column).updatable)
 	if fields.group != "" {
 		names = importer.Names{}
 	}
 	for _, c := range t.columns {
-		if c.generated || !c.writable() || slices.Contains(t.key, c.name) {
+		if !c.updatable() || slices.Contains(t.key, c.name) {
 			continue
 		}
 		name := names.Take(importer.Identifier(c.name), 60)
@@ -207,7 +222,7 @@ func (g *generator) update(t *table) *tool {
 		set = append(set, ref+" = COALESCE(${"+fields.at+name+"}, "+ref+")")
 	}
 	if len(set) == 0 {
-		g.result.Lose(t.origin(), "no update tool", "there is no column to change besides the key", "")
+		g.result.Lose(t.origin(), "no update tool", "there is no column that the role may change besides the key", "")
 		return nil
 	}
 	tool.inputs = append(tool.inputs, fields.inputs()...)
@@ -229,10 +244,10 @@ type fields struct {
 const maxInputs = 12 // of a tool; see lint
 
 // newFields returns the fields for columns of a tool whose other inputs have names.
-func newFields(names importer.Names, columns []*column) *fields {
+func newFields(names importer.Names, columns []*column, written func(*column) bool) *fields {
 	n := len(names)
 	for _, c := range columns {
-		if !c.generated && c.writable() {
+		if written(c) {
 			n++
 		}
 	}
@@ -262,6 +277,10 @@ func (f *fields) inputs() []string {
 
 // writable reports whether an input can have a value of the column.
 func (c *column) writable() bool { return c.kind >= text && !c.credential }
+
+// insertable and updatable report whether a tool can set the column.
+func (c *column) insertable() bool { return c.writable() && !c.generated && !c.insertDenied }
+func (c *column) updatable() bool  { return c.writable() && !c.generated && !c.updateDenied }
 
 func input(name, typ string) string {
 	return importer.Input(name, typ)
