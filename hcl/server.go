@@ -33,6 +33,7 @@ type Server struct {
 	CORS          *CORS    // nil for none
 	Proxies       *TrustedProxies
 	Health        *HealthAccess
+	Lenience      schema.Lenience // what calls may send beyond the types of tools
 }
 
 // HealthAccess is the health block: who may see the health of the server besides its operators.
@@ -111,9 +112,25 @@ func (s *Server) spec(call *eval.Scope) decode.Spec {
 			"log, the audit log and limits only: it neither identifies a caller nor makes a request one of this "+
 			"machine.",
 			(*TrustedProxies).spec),
+		decode.Attr(&s.Lenience.Coerce, "coerce", "Whether JSON in a string counts as the value that it holds, "+
+			"where the type of an input has no string: `\"{\\\"a\\\": 1}\"` for an object, `\"5\"` for a number, "+
+			"`\"true\"` for a boolean. Some clients send values so. Checks, policies, approvals and the "+
+			"audit log see the value.").
+			DefaultDoc("false"),
+		decode.StringSet(&s.Lenience.Ignore, "ignore_arguments", "list of names", "Arguments that clients add to "+
+			"calls, as in [\"toolCallId\"]. They are dropped before anything reads them, unless the tool has an "+
+			"input of that name or accepts every name.", keepArgumentName),
 		s.healthField(call),
 		iconsField(&s.Icons, "Icons of the server."),
 	}
+}
+
+// keepArgumentName returns an element of ignore_arguments.
+func keepArgumentName(d *decode.Decoder, r Range, name string) string {
+	if name == "" {
+		d.Diags.Errorf(r, "Empty name", "Write the name of an argument as the client sends it, as in \"toolCallId\".")
+	}
+	return name
 }
 
 func (s *Server) checkPageSize(d *decode.Decoder, r Range) {

@@ -407,3 +407,44 @@ func TestAReloadThatCannotWriteDownChangesNothing(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 }
+
+// What clients send beyond the types of a tool is replaced before anything reads it.
+func TestEverythingReadsWhatALenientServerMakesOfTheArguments(t *testing.T) {
+	const src = `
+server {
+  coerce           = true
+  ignore_arguments = ["toolCallId"]
+}` + `
+tool "t" {
+  description = "A tool."
+  input "o" { type = optional(object({ a = integer })) }
+  input "s" { type = optional(string) }
+  allow = "input.o == null || input.o.a < 5"
+  check "a is negative" { that = "input.o == null || input.o.a >= 0" }
+  text = "${input.o.a} ${input.s}"
+}
+tool "declares" {
+  description = "A tool."
+  input "toolCallId" { type = string }
+  text = "${input.toolCallId}"
+}`
+	h, path := newAuditedHost(t, src)
+	for _, c := range []struct{ tool, arguments, want string }{
+		{"t", `{"o":"{\"a\":\"1\"}","s":"{\"a\":1}","toolCallId":"x"}`, `"text":"1 {\"a\":1}"`},
+		{"t", `{"o":"{\"a\": 7}"}`, `You are not allowed`},
+		{"t", `{"o":"{\"a\": -1}"}`, `a is negative`},
+		{"t", `{"other":"x"}`, `unknown argument \"other\"`},
+		{"declares", `{"toolCallId":"x"}`, `"text":"x"`},
+	} {
+		if got := callTool(t, h, c.tool, c.arguments); !strings.Contains(got, c.want) {
+			t.Errorf("%s: got %s", c.arguments, got)
+		}
+	}
+	all := readRecords(t, path)
+	if got := string(all[0].Arguments); got != `{"o":{"a":1},"s":"{\"a\":1}"}` {
+		t.Errorf("the record has %s", got)
+	}
+	if got := string(all[1].Arguments); got != `{"o":{"a":7}}` {
+		t.Errorf("the record of a call that was denied has %s", got)
+	}
+}

@@ -34,7 +34,7 @@ var calls = []struct {
 		`input "a" { type = integer }
 		 input "b" { type = string }
 		 fake { do = "panic" }`, `{"a": "x", "c": 1}`,
-		`{"content":[{"type":"text","text":"The arguments are not valid, and nothing was done:\n- a: must be an integer, got the string \"x\"\n- b: is required\n- unknown argument \"c\""}],"isError":true}`},
+		`{"content":[{"type":"text","text":"The arguments are not valid, and nothing was done:\n- a: must be an integer, got the string \"x\"\n- b: is required\n- unknown argument \"c\"; leave it out. If the client adds it to every call, the server can ignore it: server { ignore_arguments = [\"c\"] }"}],"isError":true}`},
 	{"all checks are told at once",
 		`input "a" { type = integer }
 		 check "a is too small" { that = "input.a > 5" }

@@ -158,7 +158,7 @@ func (c *compiler) makeEnvironment() {
 		Dir: b.Dir, Now: b.Now, Log: b.Log, Revision: cfg.ID, Scrubber: result.NewScrubber(cfg.Secrets),
 		Generation: g, State: b.State, Limiter: b.caches.limiter,
 		Results: b.caches.results, Waiters: b.caches.waiters, Tasks: b.State.Tasks, Keys: b.State.Keys,
-		Process: b.State.Process, Files: b.State.Files, Observer: b.Observer,
+		Process: b.State.Process, Files: b.State.Files, Observer: b.Observer, Lenience: cfg.Server.Lenience,
 	}
 	if cfg.AcceptsUploads() {
 		rules := served.UploadRules(&cfg.Files)

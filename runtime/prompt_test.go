@@ -23,7 +23,7 @@ var prompts = []struct{ claim, prompt, arguments, want string }{
 		 argument "s" { type = string }
 		 fake { do = "panic" }
 		 message "user" { text = "${input.n}${input.e}${input.s}" }`, `{"n":"x","e":"c","other":"1"}`,
-		`error: The arguments are not valid, and nothing was done:` + "\n" + `- n: must be an integer, got the string "x"` + "\n" + `- e: must be one of "a", "b", got the string "c"` + "\n" + `- s: is required` + "\n" + `- unknown argument "other" (-32602)`},
+		`error: The arguments are not valid, and nothing was done:` + "\n" + `- n: must be an integer, got the string "x"` + "\n" + `- e: must be one of "a", "b", got the string "c"` + "\n" + `- s: is required` + "\n" + `- unknown argument "other"; leave it out. If the client adds it to every call, the server can ignore it: server { ignore_arguments = ["other"] } (-32602)`},
 	{"an argument that is no text is refused",
 		`argument "n" { type = integer }
 		 message "user" { text = "${input.n}" }`, `{"n":5}`,

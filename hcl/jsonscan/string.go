@@ -224,3 +224,14 @@ func Excerpt[T ~string | ~[]byte](text T) string {
 	}
 	return string(text[:cut.Before(text, maxExcerpt)]) + "…"
 }
+
+// FirstByte returns the first byte of the JSON value that a text consists of, or 0 if it is no JSON. It accepts
+// duplicate keys, and takes no memory.
+func FirstByte(text string, maxDepth int) byte {
+	s := New(unsafe.Slice(unsafe.StringData(text), len(text)), maxDepth)
+	c := s.Peek()
+	if _, err := s.Value(); err != nil || !s.AtEnd() {
+		return 0
+	}
+	return c
+}

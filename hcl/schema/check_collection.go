@@ -18,7 +18,7 @@ func (c checkCompiler) listCheck(t *Type) check {
 	self = func(v any, p pass) (any, bool, []Violation) {
 		list, ok := v.([]any)
 		if !ok {
-			return c.retryDecoded("must be a list", v, p, self)
+			return c.retryDecoded("must be a list", t, v, p, self)
 		}
 		var violations []Violation
 		if !p.partial {
@@ -114,7 +114,7 @@ func (c checkCompiler) mapCheck(t *Type) check {
 	self = func(v any, p pass) (any, bool, []Violation) {
 		m, ok := v.(map[string]any)
 		if !ok {
-			return c.retryDecoded("must be an object", v, p, self)
+			return c.retryDecoded("must be an object", t, v, p, self)
 		}
 		var violations []Violation
 		d := copyOnWrite{members: m, owned: p.owned}
@@ -147,7 +147,7 @@ type field struct {
 }
 
 func (c checkCompiler) objectCheck(t *Type) *objectChecker {
-	o := &objectChecker{checkCompiler: c, names: t.MemberNames(), open: t.Open, noun: "member"}
+	o := &objectChecker{checkCompiler: c, t: t, names: t.MemberNames(), open: t.Open, noun: "member"}
 	for _, m := range t.Members {
 		o.fields = append(o.fields, field{m, o.compile(m.Type), m.dropsNull()})
 	}
@@ -157,6 +157,7 @@ func (c checkCompiler) objectCheck(t *Type) *objectChecker {
 // objectChecker is the check of an object.
 type objectChecker struct {
 	checkCompiler
+	t      *Type
 	fields []field
 	names  []string
 	open   bool
@@ -187,7 +188,7 @@ func (d *copyOnWrite) result(violations []Violation) (any, bool, []Violation) {
 func (o *objectChecker) check(v any, p pass) (any, bool, []Violation) {
 	m, ok := v.(map[string]any)
 	if !ok {
-		return o.retryDecoded("must be an object", v, p, o.check)
+		return o.retryDecoded("must be an object", o.t, v, p, o.check)
 	}
 	if len(o.fields) > fewMembers && !p.time.take(len(o.fields)) {
 		return v, false, singleViolation("was not checked")
@@ -240,6 +241,9 @@ func (o *objectChecker) unknown(m map[string]any) []Violation {
 		message := fmt.Sprintf("unknown %s %s", o.noun, quoteShort(k))
 		if near := spelling.Nearest(k, o.names); near != "" {
 			message += "; did you mean " + quoteShort(near) + "?"
+		} else if o.noun == "argument" && len(clip(k)) == len(k) {
+			message += "; leave it out. If the client adds it to every call, the server can ignore it: " +
+				"server { ignore_arguments = [" + quoteShort(k) + "] }"
 		}
 		out = append(out, Violation{Message: message})
 	}

@@ -137,7 +137,9 @@ func (u *unionChecker) try(v any, p pass) (any, bool, []Violation) {
 	}
 	switch {
 	case !ofKind:
-		return v, false, u.violation("must be "+u.kinds(), describeValue(v))
+		violations := u.violation("must be "+u.kinds(), describeValue(v))
+		violations[0].Message += unquoteAdvice(v, p, u.t.OneOf...)
+		return v, false, violations
 	case nearest < 0:
 		object, _ := v.(map[string]any)
 		sent, ok := object[u.tag]

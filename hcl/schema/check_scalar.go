@@ -30,7 +30,7 @@ func (c checkCompiler) textCheck(t *Type) check {
 	self = func(v any, p pass) (any, bool, []Violation) {
 		s, ok := v.(string)
 		if !ok {
-			return c.retryDecoded("must be a string", v, p, self)
+			return c.retryDecoded("must be a string", t, v, p, self)
 		}
 		var out []Violation
 		if t.MinLength != nil || t.MaxLength != nil && len(s) > *t.MaxLength {
@@ -66,7 +66,7 @@ func (c checkCompiler) enumCheck(t *Type) check {
 		if ok && (few && slices.Contains(texts, s) || !few && known[s]) {
 			return v, false, nil
 		}
-		out, changed, violations := c.retryDecoded(need, v, p, self)
+		out, changed, violations := c.retryDecoded(need, t, v, p, self)
 		if near := spelling.Nearest(s, texts); ok && near != "" && !c.sensitive {
 			violations[0].Message += "; did you mean " + quoteShort(near) + "?"
 		}
@@ -102,7 +102,7 @@ func (c checkCompiler) numberCheck(t *Type) check {
 	var self check
 	self = func(v any, p pass) (any, bool, []Violation) {
 		if !value.IsNumber(v) || !value.IsFinite(v) {
-			return c.retryDecoded(need, v, p, self)
+			return c.retryDecoded(need, t, v, p, self)
 		}
 		out, changed := v, false
 		if _, isInt := v.(int); !isInt && t.Kind == Integer {

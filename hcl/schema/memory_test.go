@@ -125,14 +125,15 @@ func TestWrongKindsAreReportedAtTheirPlaces(t *testing.T) {
 		&Member{Name: "d", Type: typesOfArguments["one_of(string, list(string))"], Optional: true},
 	).Compile()
 	for raw, want := range map[string]string{
-		`{"a":` + ones + `}`:                                     "a: must be a string, got a list of 1000",
-		`{"a":{"x":` + ones + `}}`:                               "a: must be a string, got an object",
-		`{"a":"x","b":["y",` + ones + `,{}]}`:                    "b[1]: must be a string, got a list of 1000; b[2]: must be a string, got an object",
-		`{"a":"x","b":{}}`:                                       "b: must be a list, got an object",
-		`{"a":"x","c":{"k":[],"l":1}}`:                           "c.k: must be a number, got a list of 0",
-		`{"a":"x","z":` + ones + `}`:                             `unknown argument "z"`,
-		`{"a":"x","d":{}}`:                                       "d: must be a string or a list, got an object",
-		`{"a":"x","d":[[1]]}`:                                    "d: fits none of the 2 alternatives; the nearest is list(string); d[0]: must be a string, got a list of 1",
+		`{"a":` + ones + `}`:                  "a: must be a string, got a list of 1000",
+		`{"a":{"x":` + ones + `}}`:            "a: must be a string, got an object",
+		`{"a":"x","b":["y",` + ones + `,{}]}`: "b[1]: must be a string, got a list of 1000; b[2]: must be a string, got an object",
+		`{"a":"x","b":{}}`:                    "b: must be a list, got an object",
+		`{"a":"x","c":{"k":[],"l":1}}`:        "c.k: must be a number, got a list of 0",
+		`{"a":"x","z":` + ones + `}`: "unknown argument \"z\"; leave it out. If the client adds it to every call, " +
+			"the server can ignore it: server { ignore_arguments = [\"z\"] }",
+		`{"a":"x","d":{}}`:    "d: must be a string or a list, got an object",
+		`{"a":"x","d":[[1]]}`: "d: fits none of the 2 alternatives; the nearest is list(string); d[0]: must be a string, got a list of 1",
 		`{"a":"x","c":{"k":1` + strings.Repeat("0", 1000) + `}}`: "c.k: is a number of more than 1000 digits, which no number may have",
 		`{"a":"x","c":{"k":1,}}`:                                 "the arguments are not valid JSON: a key is expected at byte 20",
 		ones:                                                     "the arguments must be an object, got a list of 1000",

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"hatchel/hcl/jsonscan"
 	"hatchel/hcl/value"
 )
 
@@ -49,6 +50,7 @@ func (v *Validator) Values(arguments map[string]any, time Time) (map[string]any,
 }
 
 func (v *Validator) values(arguments map[string]any, p pass) (map[string]any, []Violation, error) {
+	p.sent = true
 	out, _, violations := v.arguments(arguments, p)
 	if p.time.err != nil {
 		return nil, nil, p.time.err
@@ -77,6 +79,7 @@ type check func(v any, p pass) (out any, changed bool, violations []Violation)
 type pass struct {
 	owned   bool // lists and objects may be changed in place; otherwise they are copied before a change
 	partial bool // the rest of the value was not decoded, because so much of it is wrong
+	sent    bool // it is about the arguments of a caller
 	skipped bool // lists and objects of the wrong kind were not decoded
 	time    *checkTime
 	memo    memo // the results of types of alternatives that contain themselves
@@ -237,13 +240,13 @@ func (c checkCompiler) kindCheck(t *Type) check {
 	case Number, Integer:
 		return c.numberCheck(t)
 	case Bool:
-		return c.plain("must be true or false", func(v any) bool { _, ok := v.(bool); return ok })
+		return c.plain(t, "must be true or false", func(v any) bool { _, ok := v.(bool); return ok })
 	case File:
 		return c.fileCheck()
 	case Bytes:
-		return c.plain("must be bytes", func(v any) bool { _, ok := v.(value.Bytes); return ok })
+		return c.plain(t, "must be bytes", func(v any) bool { _, ok := v.(value.Bytes); return ok })
 	case Null:
-		return c.plain("must be null", func(v any) bool { return v == nil })
+		return c.plain(t, "must be null", func(v any) bool { return v == nil })
 	case List, Set:
 		return c.listCheck(t)
 	case Map:
@@ -256,10 +259,12 @@ func (c checkCompiler) kindCheck(t *Type) check {
 
 // retryDecoded decodes a deferred value and checks it again, or returns a violation for a value of
 // the wrong kind.
-func (c checkCompiler) retryDecoded(need string, v any, p pass, again check) (any, bool, []Violation) {
+func (c checkCompiler) retryDecoded(need string, t *Type, v any, p pass, again check) (any, bool, []Violation) {
 	d, ok := v.(value.LazyJSON)
 	if !ok {
-		return v, false, c.violation(need, describeValue(v))
+		violations := c.violation(need, describeValue(v))
+		violations[0].Message += unquoteAdvice(v, p, t)
+		return v, false, violations
 	}
 	decoded, err := d.Value()
 	if err != nil {
@@ -269,13 +274,32 @@ func (c checkCompiler) retryDecoded(need string, v any, p pass, again check) (an
 	return out, true, violations
 }
 
-func (c checkCompiler) plain(need string, is func(any) bool) check {
+// unquoteAdvice returns the end of the message about a string that a caller has sent where no string may be, if it
+// holds a value of one of these types.
+func unquoteAdvice(v any, p pass, types ...*Type) string {
+	text, ok := v.(string)
+	if !ok || !p.sent || !p.time.take(1+len(text)/64) {
+		return ""
+	}
+	var s survey
+	null := false
+	for _, t := range types {
+		_, orNull := s.push(0, t)
+		null = null || orNull
+	}
+	if c := jsonscan.FirstByte(text, value.MaxDepth); s.takes(0, '"') || !s.takes(0, c) && !(null && c == 'n') {
+		return ""
+	}
+	return "; send it as JSON, without the quotes"
+}
+
+func (c checkCompiler) plain(t *Type, need string, is func(any) bool) check {
 	var self check
 	self = func(v any, p pass) (any, bool, []Violation) {
 		if is(v) {
 			return v, false, nil
 		}
-		return c.retryDecoded(need, v, p, self)
+		return c.retryDecoded(need, t, v, p, self)
 	}
 	return self
 }

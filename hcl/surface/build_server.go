@@ -16,7 +16,8 @@ func (b *builder) server() {
 	s := &b.config.Server
 	b.out.Server = Server{Name: s.Name, Title: s.Title, Version: s.Version, Instructions: s.Instructions,
 		DenyDefault: s.DenyByDefault, Limit: limitOf(s.Limit), Hold: s.Hold,
-		Hosts: slices.Sorted(slices.Values(s.Hosts))}
+		Hosts: slices.Sorted(slices.Values(s.Hosts)), Coerce: s.Lenience.Coerce,
+		Ignored: slices.Sorted(slices.Values(s.Lenience.Ignore))}
 	if s.CORS != nil {
 		b.out.Server.Origins = slices.Sorted(slices.Values(s.CORS.Origins))
 	}
@@ -183,7 +184,8 @@ func (b *builder) settings() {
 		var covered []string
 		switch block.Type {
 		case "server":
-			covered = []string{"name", "title", "version", "instructions", "default", "limit", "hold", "hosts", "cors"}
+			covered = []string{"name", "title", "version", "instructions", "default", "limit", "hold", "hosts", "cors",
+				"coerce", "ignore_arguments"}
 		case "auth":
 			covered = []string{"api_key", "jwt", "headers"}
 		case "tls":

@@ -31,6 +31,7 @@ func (c *comparison) server() {
 			"reach, every name is accepted")
 	}
 	c.names("cors.origins", a.Origins, b.Origins)
+	c.lenience(a, b)
 	c.object = "auth"
 	switch {
 	case a.Auth && !b.Auth:
@@ -52,6 +53,22 @@ func (c *comparison) server() {
 		if weaker {
 			c.add(Widening, "approval", "approvals.allow", "allow %s → %s", was, is)
 		}
+	}
+}
+
+// lenience compares what calls may send beyond the types of tools.
+func (c *comparison) lenience(a, b *Server) {
+	switch {
+	case b.Coerce && !a.Coerce:
+		c.add(Compatible, "settings", "server.coerce", "JSON in strings counts as its value")
+	case a.Coerce && !b.Coerce:
+		c.add(Breaking, "settings", "server.coerce", "JSON in strings no longer counts as its value")
+	}
+	for _, name := range missing(b.Ignored, a.Ignored) {
+		c.add(Compatible, "settings", "server.ignore_arguments", "argument ignored: %s", name)
+	}
+	for _, name := range missing(a.Ignored, b.Ignored) {
+		c.add(Breaking, "settings", "server.ignore_arguments", "argument no longer ignored: %s", name)
 	}
 }
 

@@ -53,8 +53,10 @@ type Server struct {
 	Hold         string   `json:"hold,omitempty"`
 	Hosts        []string `json:"hosts,omitempty"`
 	Origins      []string `json:"origins,omitempty"` // of pages that are clients
-	Auth         bool     `json:"auth,omitempty"`    // callers need credentials
-	Keys         []string `json:"keys,omitempty"`    // API keys, with their groups and scopes
+	Coerce       bool     `json:"coerce,omitempty"`
+	Ignored      []string `json:"ignore_arguments,omitempty"`
+	Auth         bool     `json:"auth,omitempty"` // callers need credentials
+	Keys         []string `json:"keys,omitempty"` // API keys, with their groups and scopes
 	Issuers      []string `json:"issuers,omitempty"`
 	// who may decide over HTTP
 	Approvers *eval.Formula `json:"approvers,omitempty"`

@@ -273,8 +273,11 @@ func (c *engine) validate(in inputs) error {
 		return err
 	}
 	budget := c.newBudget()
-	input, violations, err := c.operation.readInputs(in, budget)
-	c.frame.Input = input
+	err := c.acceptRaw(&in, budget)
+	var violations []schema.Violation
+	if err == nil {
+		c.frame.Input, violations, err = c.operation.readInputs(in, budget)
+	}
 	if err != nil {
 		by, refused := budget.refuse(err)
 		if by != "" {
@@ -283,6 +286,19 @@ func (c *engine) validate(in inputs) error {
 		return refused
 	}
 	return c.refuseArguments(violations)
+}
+
+// acceptRaw replaces the arguments that a caller has sent by what the server accepts them as.
+func (c *engine) acceptRaw(in *inputs, budget *argumentBudget) (err error) {
+	v, lenience := c.operation.Decl.Validator, c.operation.Env.Lenience
+	switch {
+	case in.texts != nil:
+		v.AcceptTexts(in.texts, lenience)
+	case in.values == nil:
+		in.raw, err = v.Accept(in.raw, lenience, budget)
+		c.raw = in.raw
+	}
+	return err
 }
 
 // refuseArguments returns the failure of arguments that their types refuse; nil without violations.

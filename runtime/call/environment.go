@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"hatchel/hcl/schema"
 	"hatchel/runtime/durable/audit"
 	"hatchel/runtime/durable/state"
 	"hatchel/runtime/durable/webhook"
@@ -28,8 +29,9 @@ type Environment struct {
 	Revision string // of the configuration
 	Scrubber *result.Scrubber
 	Uploads  *files.Rules // of uploaded files; nil where no operation takes any
-	Observer *Observer    // nil outside of tests
-	Tracing  *Tracing     // nil unless calls are traced
+	Lenience schema.Lenience
+	Observer *Observer // nil outside of tests
+	Tracing  *Tracing  // nil unless calls are traced
 
 	Running context.Context // ends when calls must end, except for pinned ones
 	Pinned  context.Context // ends when pinned calls must end

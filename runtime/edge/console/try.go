@@ -85,9 +85,9 @@ func prefill(q *request, input *schema.Type) url.Values {
 	return url.Values{rawField: {cmp.Or(arguments, "{}")}}
 }
 
-// arguments returns the arguments that were entered. It reports false for a form with problems. Checking them ends with
-// the timeout of the tool.
-func (d *tryData) arguments(ctx context.Context, t *hcl.Tool) (text []byte, ok bool) {
+// arguments returns the arguments that were entered, as the server accepts them. It reports false for a form with
+// problems. Checking them ends with the timeout of the tool.
+func (d *tryData) arguments(ctx context.Context, t *hcl.Tool, l schema.Lenience) (text []byte, ok bool) {
 	if d.Raw != nil {
 		text = []byte(d.typed)
 	} else {
@@ -95,7 +95,13 @@ func (d *tryData) arguments(ctx context.Context, t *hcl.Tool) (text []byte, ok b
 	}
 	ctx, cancel := context.WithTimeout(ctx, t.Timeout)
 	defer cancel()
-	values, violations, err := t.Validator.Arguments(text, formBudget{&functions.Context{Call: ctx}})
+	budget := formBudget{&functions.Context{Call: ctx}}
+	var values map[string]any
+	var violations []schema.Violation
+	text, err := t.Validator.Accept(text, l, budget)
+	if err == nil {
+		values, violations, err = t.Validator.Arguments(text, budget)
+	}
 	if err != nil {
 		d.Problems = append(d.Problems, "Checking the arguments took longer than the timeout of the tool.")
 		return text, false
@@ -142,7 +148,7 @@ func (c *Console) try(q *request, do func(*request, *call.Program, *tryData, []b
 	if q.PostForm.Has("add") || q.PostForm.Has("remove") {
 		return out, nil
 	}
-	arguments, ok := page.Try.arguments(q.Context(), page.Tool)
+	arguments, ok := page.Try.arguments(q.Context(), page.Tool, g.Config.Server.Lenience)
 	if !ok {
 		out.status = http.StatusUnprocessableEntity
 		return out, nil

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"hatchel/hcl/jsonscan"
@@ -65,6 +66,10 @@ func newCallRequest(m *Message, rc RequestContext) (*CallRequest, *Error) {
 	case m.arguments == nil || string(m.arguments) == "null":
 		req.Arguments = []byte("{}")
 	case !IsObject(m.arguments):
+		text, _ := jsonscan.Text(m.arguments)
+		if strings.HasPrefix(strings.TrimSpace(text), "{") {
+			return nil, InvalidParams("params.arguments must be an object. Send it as JSON, without the quotes")
+		}
 		return nil, InvalidParams("params.arguments must be an object")
 	}
 	if IsObject(m.meta) {
