@@ -90,8 +90,11 @@ func (a *action) newSharedHeader() nethttp.Header {
 
 func (a *action) newHeader() nethttp.Header {
 	h := nethttp.Header{"User-Agent": a.service.userAgent, "Accept": acceptAny}
-	if a.block.As == asJSON {
+	switch a.block.As {
+	case asJSON:
 		h["Accept"] = acceptJSON
+	case asJSONLines:
+		h["Accept"] = acceptJSONLines
 	}
 	return h
 }
@@ -153,6 +156,8 @@ func foldHeaderName(name string) string {
 var (
 	acceptJSON = []string{"application/json, */*;q=0.5"}
 	acceptAny  = []string{"*/*"}
+
+	acceptJSONLines = []string{"application/x-ndjson, application/jsonl, */*;q=0.5"}
 )
 
 // roundTrip sends a request, retries it as the policy allows, and returns the output.
@@ -242,7 +247,7 @@ func (a *action) attempt(
 		trace(r.event(adapters.TraceSent), a.describe(r))
 	}
 	if a.service.mocks != nil {
-		ctx = a.service.withDetails(ctx, a.jsonType(), r.secrets)
+		ctx = withDetails(ctx, mockedDetails{r.secrets, a.jsonType(), a.block.As == asJSONLines})
 	}
 	resp, err := a.service.send(ctx, a.method, address, r.header, r.body)
 	if err != nil {

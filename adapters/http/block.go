@@ -23,6 +23,9 @@ type block struct {
 	Body     body
 	OKStatus hcl.Statuses
 	As       string
+	Encoding string
+	MaxRows  int // of lines; 0 for the default
+	Truncate bool
 	Response *schema.Type
 	Hosts    []string
 	Timeout  time.Duration
@@ -39,9 +42,10 @@ var methods = [6]string{
 
 // Values of the argument as.
 const (
-	asJSON  = "json"
-	asText  = "text"
-	asBytes = "bytes"
+	asJSON      = "json"
+	asJSONLines = "jsonl"
+	asText      = "text"
+	asBytes     = "bytes"
 )
 
 func (b *block) spec() hcl.Spec {
@@ -69,11 +73,17 @@ func (b *block) spec() hcl.Spec {
 			hcl.Attr(&b.OKStatus, "ok_status",
 				"The statuses of successful responses, such as 201 or \"2xx\". Any other status fails the call.").
 				DefaultDoc(`["2xx"]`),
-			hcl.Choice(&b.As, "as", "How the body of the response is decoded. JSON with a key twice in one object is "+
-				"refused.", asJSON, asText, asBytes).
+			hcl.Choice(&b.As, "as", "How the body of the response is decoded: \"json\", \"jsonl\" (a list of the JSON "+
+				"values of its lines), \"text\" or \"bytes\". JSON with a key twice in one object is refused.",
+				asJSON, asJSONLines, asText, asBytes).
 				DefaultDoc(`"json"`),
-			hcl.Attr(&b.Response, "response", "The type of a JSON response, which is checked. Members that the type "+
-				"does not declare are allowed."),
+			hcl.Encoding(&b.Encoding, "The encoding of the response, if its Content-Type names none or a wrong one.").
+				DefaultDoc(`that of the Content-Type, else "utf-8"`),
+			hcl.PositiveInt(&b.MaxRows, "max_rows", "The maximum number of lines that jsonl reads. output.truncated "+
+				"is true if there were more.").DefaultDoc("10000"),
+			hcl.TruncateAttr(&b.Truncate, "max_rows"),
+			hcl.Attr(&b.Response, "response", "The type of a JSON response, or of each line of jsonl, which is "+
+				"checked. Members that the type does not declare are allowed."),
 			hcl.Attr(&b.Hosts, "hosts", "The allowed hosts if the host of the address is a value of the call: "+
 				`"api.example.com", "*.example.com", with a port unless it is the default.`),
 			hcl.Attr(&b.Timeout, "timeout", "The time limit for one attempt.").DefaultDoc("the connection's"),
@@ -131,6 +141,8 @@ func (b *block) Describe(conn *hcl.Connection) (hcl.Effects, error) {
 		effects.Default = hcl.DefaultResult{Text: "body"}
 	case b.As == asBytes:
 		effects.Default = hcl.DefaultResult{Document: "body"}
+	case b.As == asJSONLines:
+		effects.Facts = hcl.CutMembers("body")
 	}
 	var checks adapters.Checks
 	b.check(&checks, conn)
@@ -153,7 +165,12 @@ func (b *block) Effects(*hcl.Connection) []hcl.Effect {
 
 func (b *block) check(checks *adapters.Checks, conn *hcl.Connection) {
 	method, address := b.verb()
-	checks.Refuse(b.Response != nil && b.As != asJSON, &b.Response,
+	checks.Refuse(b.Encoding != "" && (b.As == asBytes || method == nethttp.MethodHead), &b.Encoding,
+		"encoding is that of text, but this response is read as bytes or has no body. Remove encoding.")
+	const rowsOnly = `This argument requires as = "jsonl". The pages of a list have max_pages in paginate.`
+	checks.Refuse(b.MaxRows > 0 && b.As != asJSONLines, &b.MaxRows, rowsOnly)
+	checks.Refuse(b.Truncate && b.As != asJSONLines, &b.Truncate, rowsOnly)
+	checks.Refuse(b.Response != nil && b.As != asJSON && b.As != asJSONLines, &b.Response,
 		"response is the type of a JSON response, but this response is decoded as %s.", b.As)
 	_, err := parseStatuses(b.OKStatus)
 	checks.Refuse(err != nil, &b.OKStatus, "%v", err)
@@ -198,8 +215,14 @@ func (b *block) outputType(method string) *schema.Type {
 			&schema.Member{Name: "truncated", Type: &schema.Type{Kind: schema.Bool}},
 		)
 	}
+	if b.As == asJSONLines {
+		return responseType(b.bodyType(method), truncatedMember)
+	}
 	return responseType(b.bodyType(method))
 }
+
+// maxRows returns the maximum number of lines of a response.
+func (b *block) maxRows() int { return cmp.Or(b.MaxRows, defaultMaxRows) }
 
 // All responses share these, because a thousand tools would keep a thousand copies.
 var (
@@ -207,7 +230,8 @@ var (
 	headersMember = &schema.Member{
 		Name: "headers", Type: &schema.Type{Kind: schema.Map, Elem: &schema.Type{Kind: schema.String}},
 	}
-	anyBody = &schema.Type{Kind: schema.Any}
+	truncatedMember = &schema.Member{Name: "truncated", Type: &schema.Type{Kind: schema.Bool}}
+	anyBody         = &schema.Type{Kind: schema.Any}
 )
 
 // responseType returns the type of one response as output, with more members.
@@ -224,10 +248,15 @@ func (b *block) bodyType(method string) *schema.Type {
 		return &schema.Type{Kind: schema.String}
 	case b.As == asBytes:
 		return &schema.Type{Kind: schema.Bytes}
-	case b.Response != nil:
-		return b.Response.Opened()
 	}
-	return anyBody
+	each := anyBody
+	if b.Response != nil {
+		each = b.Response.Opened()
+	}
+	if b.As == asJSONLines {
+		return schema.ListOf(each)
+	}
+	return each
 }
 
 func bind(ctx context.Context, b *block, env adapters.Env) (adapters.Action, error) {
@@ -245,7 +274,7 @@ func bind(ctx context.Context, b *block, env adapters.Env) (adapters.Action, err
 		a.address = a.address.WithHosts(b.Hosts)
 	}
 	if b.Response != nil {
-		a.response = b.Response.Opened().Compile()
+		a.response = b.bodyType(method).Compile()
 	}
 	switch {
 	case b.Retry != nil:

@@ -32,6 +32,7 @@ const (
 	defaultTimeout   = 30 * time.Second
 	defaultMaxBody   = 4 << 20
 	defaultRedirects = 5
+	defaultMaxRows   = 10_000
 )
 
 func (c *connection) spec() hcl.Spec {

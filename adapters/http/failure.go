@@ -14,6 +14,7 @@ import (
 	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/internal/backoff"
+	"hatchel/internal/charset"
 	"hatchel/internal/contentcoding"
 	"hatchel/internal/cut"
 	"hatchel/internal/lazyregexp"
@@ -181,7 +182,13 @@ func excerpt(body []byte, contentType string, secrets []string) string {
 		kind == "application/octet-stream" || kind == "application/pdf" {
 		return ""
 	}
-	if len(body) == maxExcerptBytes {
+	isCut := len(body) == maxExcerptBytes
+	declared, _ := charset.Find(charsetOf(contentType))
+	if e, size := charset.Detect(body, declared); e != nil || size > 0 {
+		text, _, _ := charset.ShowHead(body, declared)
+		body = []byte(text)
+	}
+	if isCut {
 		body = adapters.SanitizeHead(body, secrets)
 	}
 	text := adapters.Scrub(string(body), secrets) // before tags are removed, which could be part of a secret

@@ -46,7 +46,7 @@ func (t *mockedTransport) RoundTrip(request *nethttp.Request) (*nethttp.Response
 	if err := failures[reply.Text("fail")]; err != nil {
 		return nil, err
 	}
-	return t.response(r.Request, reply)
+	return t.response(r, reply)
 }
 
 // failures are the errors of requests by the values of fail.
@@ -60,19 +60,20 @@ var failures = map[string]error{
 type mockedDetails struct {
 	secrets []string     // texts in the request that must not be shown
 	answer  *schema.Type // of the body of the response; nil if it is not read as JSON
+	lines   bool         // the body has one JSON value of a list in each line
 }
 
 // detailsKey is the key of the mockedDetails in the context of a request.
 type detailsKey struct{}
 
 // withDetails returns the context of a request with what mocks need to know of it.
-func (s *service) withDetails(ctx context.Context, response *schema.Type, secrets []string) context.Context {
-	return context.WithValue(ctx, detailsKey{}, mockedDetails{secrets, response})
+func withDetails(ctx context.Context, details mockedDetails) context.Context {
+	return context.WithValue(ctx, detailsKey{}, details)
 }
 
 // jsonType returns the type of the response as JSON, or nil if it is not read as JSON.
 func (a *action) jsonType() *schema.Type {
-	if a.block.As != asJSON || a.method == nethttp.MethodHead {
+	if a.block.As != asJSON && a.block.As != asJSONLines || a.method == nethttp.MethodHead {
 		return nil
 	}
 	return a.block.bodyType(a.method)

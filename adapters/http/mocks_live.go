@@ -1,6 +1,7 @@
 package http
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
@@ -87,7 +88,7 @@ func (t *mockedTransport) send(r *mockedRequest, q *mock.Question) (*nethttp.Res
 	}
 	resp.Body.Close()
 	resp.Body = io.NopCloser(strings.NewReader(string(body)))
-	mocks.Record(q, tapedReply(resp, body))
+	mocks.Record(q, tapedReply(resp, body, r.lines))
 	return resp, nil
 }
 
@@ -115,8 +116,28 @@ var transientHeaders = []string{
 	"X-Runtime",
 }
 
+// decodeAnswer decodes JSON, or the JSON values of lines.
+func decodeAnswer(body []byte, lines bool) (any, error) {
+	if !lines {
+		v, _, err := value.DecodeLossy(body, nil)
+		return v, err
+	}
+	rows := []any{}
+	for line := range bytes.Lines(body) {
+		if len(bytes.TrimSpace(line)) == 0 {
+			continue
+		}
+		v, _, err := value.DecodeLossy(line, nil)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, v)
+	}
+	return rows, nil
+}
+
 // tapedReply returns a response as a tape has it.
-func tapedReply(resp *nethttp.Response, body []byte) map[string]any {
+func tapedReply(resp *nethttp.Response, body []byte, lines bool) map[string]any {
 	reply := map[string]any{"status": resp.StatusCode}
 	headers := map[string]any{}
 	for name, texts := range resp.Header {
@@ -127,7 +148,8 @@ func tapedReply(resp *nethttp.Response, body []byte) map[string]any {
 	if len(headers) > 0 {
 		reply["headers"] = headers
 	}
-	switch v, _, err := value.DecodeLossy(body, nil); {
+	v, err := decodeAnswer(body, lines)
+	switch {
 	case len(body) == 0:
 	case err == nil && strings.Contains(resp.Header.Get("Content-Type"), "json"):
 		reply["json"] = v

@@ -13,7 +13,7 @@ import (
 )
 
 // response returns the response of a reply.
-func (t *mockedTransport) response(r *nethttp.Request, reply *mock.Reply) (*nethttp.Response, error) {
+func (t *mockedTransport) response(r *mockedRequest, reply *mock.Reply) (*nethttp.Response, error) {
 	status := nethttp.StatusOK
 	if n, ok := reply.Args["status"].(int); ok {
 		status = n
@@ -21,7 +21,7 @@ func (t *mockedTransport) response(r *nethttp.Request, reply *mock.Reply) (*neth
 	var body []byte
 	header := nethttp.Header{}
 	if v, ok := reply.Args["json"]; ok {
-		encoded, err := value.AppendJSON(nil, v)
+		encoded, err := appendAnswer(nil, v, r.lines)
 		if err != nil {
 			return nil, t.service.mocks.Fail(reply.Mock, fmt.Sprintf("json cannot be encoded: %v.", err))
 		}
@@ -60,9 +60,24 @@ func (t *mockedTransport) response(r *nethttp.Request, reply *mock.Reply) (*neth
 	}
 	return &nethttp.Response{
 		Status: fmt.Sprintf("%d %s", status, nethttp.StatusText(status)), StatusCode: status, Proto: "HTTP/1.1",
-		ProtoMajor: 1, ProtoMinor: 1, Header: header, ContentLength: int64(len(body)), Request: r,
+		ProtoMajor: 1, ProtoMinor: 1, Header: header, ContentLength: int64(len(body)), Request: r.Request,
 		Body: io.NopCloser(bytes.NewReader(body)),
 	}, nil
+}
+
+// appendAnswer appends a value as JSON, and a list as one value in each line if the block reads lines.
+func appendAnswer(dst []byte, v any, lines bool) (_ []byte, err error) {
+	rows, ok := v.([]any)
+	if !ok || !lines {
+		return value.AppendJSON(dst, v)
+	}
+	for _, row := range rows {
+		if dst, err = value.AppendJSON(dst, row); err != nil {
+			return nil, err
+		}
+		dst = append(dst, '\n')
+	}
+	return dst, nil
 }
 
 func contentType(name string, content []byte) string {

@@ -78,6 +78,28 @@ tool "order" {
 	}
 }
 
+func TestAMockOfLinesAnswersAList(t *testing.T) {
+	for name, reply := range map[string]map[string]any{
+		"json": {"json": []any{map[string]any{"id": 7}, map[string]any{"id": 8}}},
+		"text": {"text": "{\"id\": 7}\n{\"id\": 8}\n"},
+	} {
+		mocks := &adaptertest.Mocks{Reply: func(context.Context, *mock.Question) (map[string]any, error) { return reply, nil }}
+		b := adaptertest.Bind(t, mockedSource(`
+tool "orders" {
+  description = "Reads."
+  http {
+    get      = "http://shop.invalid/orders"
+    as       = "jsonl"
+    response = object({ id = integer })
+  }
+}`, mocks))
+		out, err := b.Do(t.Context(), `{}`)
+		if err != nil || len(out["body"].([]any)) != 2 {
+			t.Errorf("%s: %v, %v", name, out, err)
+		}
+	}
+}
+
 func mockedSource(text string, mocks adapters.Mocks) adaptertest.Source {
 	return adaptertest.Source{Set: testSet, HCL: text, Mocks: mocks}
 }

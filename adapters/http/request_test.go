@@ -271,7 +271,7 @@ func TestMistakesAreRejectedAtLoad(t *testing.T) {
 		{"", "query = {}", "write one of get, post, put, patch, delete, head"},
 		{"", "get = \"/x\"\n post = \"/y\"", "write one of get"},
 		{"", "post = \"/x\"\n json = 1\n body = \"x\"", "write one of json, form, multipart, body"},
-		{"", "get = \"/x\"\n as = \"xml\"", `as is "json", "text" or "bytes", not "xml"`},
+		{"", "get = \"/x\"\n as = \"xml\"", `as is "json", "jsonl", "text" or "bytes", not "xml"`},
 		{"", "get = \"/x\"\n as = \"text\"\n response = string", "response is the type of a JSON response"},
 		{"", "get = \"/x\"\n ok_status = [\"20x\"]", `"20x" is not a status`},
 		{"", "head = \"/x\"\n json = 1", "A HEAD request has no body"},

@@ -2,7 +2,6 @@ package http
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,9 +11,6 @@ import (
 	"net/url"
 	"strings"
 	"sync"
-	"unicode/utf8"
-
-	"golang.org/x/text/encoding/charmap"
 
 	"hatchel/adapters"
 	"hatchel/hcl"
@@ -39,15 +35,26 @@ func (a *action) read(resp *nethttp.Response, r *compiledRequest) (map[string]an
 		}
 		return nil, failed
 	}
-	raw = r.hideFetchedToken(raw, resp.Header)
-	r.traceResponse(resp, raw)
-	content := content{raw, resp.Header.Get("Content-Type"), contentcoding.Unknown(resp.Header)}
-	body, failed := a.decode(resp.Request.Context(), content, r)
+	c := content{
+		raw: raw, contentType: resp.Header.Get("Content-Type"), coding: contentcoding.Unknown(resp.Header),
+	}
+	if failed := a.decodeCharset(&c); failed != nil {
+		r.traceResponse(resp, raw)
+		failed.Change = adapters.ChangeDone
+		return nil, failed
+	}
+	c.raw = r.hideFetchedToken(c.raw, resp.Header)
+	r.traceResponse(resp, c.raw)
+	body, failed := a.decode(resp.Request.Context(), &c, r)
 	if failed != nil {
 		failed.Change = adapters.ChangeDone
 		return nil, failed
 	}
-	return map[string]any{"status": resp.StatusCode, "headers": lowerCaseHeaders(resp.Header), "body": body}, nil
+	out := map[string]any{"status": resp.StatusCode, "headers": lowerCaseHeaders(resp.Header), "body": body}
+	if a.block.As == asJSONLines {
+		out["truncated"] = c.cut
+	}
+	return out, nil
 }
 
 // describeStatus returns what a message says of a response after its status; head is the beginning of its body.
@@ -114,62 +121,6 @@ func readBody(resp *nethttp.Response, limit int64) ([]byte, error) {
 			return nil, err
 		}
 	}
-}
-
-// content is the body of a response with what its headers say of it.
-type content struct {
-	raw         []byte
-	contentType string
-	coding      string // the content codings that were not decoded; empty for none
-}
-
-// codingFailure returns the failure of a body that cannot be read because of its coding; nil if that is not the reason.
-func (c content) codingFailure() *failure {
-	if c.coding == "" {
-		return nil
-	}
-	message := fmt.Sprintf("the service's response has the content encoding %s, which is not supported; %s are",
-		cut.Runes(c.coding, 60), contentcoding.Supported)
-	return newPermanentFailure(message, nil)
-}
-
-// decode converts a body as the author has declared. A body in an unknown coding may be what it seems to be, because
-// some services name codings that they do not use.
-func (a *action) decode(ctx context.Context, c content, r *compiledRequest) (any, *failure) {
-	if a.method == nethttp.MethodHead {
-		return nil, nil
-	}
-	switch a.block.As {
-	case asBytes:
-		if failed := c.codingFailure(); failed != nil {
-			return nil, failed
-		}
-		return value.Bytes(c.raw), nil
-	case asText:
-		text, failed := decodeText(c.raw, c.contentType)
-		if failed != nil {
-			return nil, cmp.Or(c.codingFailure(), failed)
-		}
-		return text, nil
-	}
-	text, replaced, err := value.Compact(c.raw)
-	r.call.CountReplaced(replaced)
-	if err != nil {
-		return nil, cmp.Or(c.codingFailure(), notJSONFailure(err, text, c.contentType, r))
-	}
-	if a.response == nil {
-		if len(text) == 0 {
-			return nil, nil
-		}
-		return &jsonDocument{raw: text}, nil
-	}
-	var v any
-	if len(text) > 0 {
-		if v, err = decodeJSON(text); err != nil {
-			return nil, newPermanentFailure(err.Error(), err)
-		}
-	}
-	return a.checkResponse(ctx, v)
 }
 
 // jsonDocument is the JSON body of a response. Its syntax is checked, and it is decoded on first use.
@@ -242,32 +193,6 @@ func (a *action) checkResponse(ctx context.Context, body any) (any, *failure) {
 	}
 	message := "the service's response does not have the expected type: " + strings.Join(list, "; ")
 	return nil, newPermanentFailure(message, nil)
-}
-
-// usualText is the Content-Type of most texts, which needs no parsing.
-const usualText = "text/plain; charset=utf-8"
-
-// decodeText decodes text in UTF-8 or in one of the Latin encodings that servers still send.
-func decodeText(raw []byte, contentType string) (any, *failure) {
-	message := "the service's response is not UTF-8 text"
-	charset := ""
-	if strings.Contains(contentType, ";") && contentType != usualText {
-		_, params, _ := mime.ParseMediaType(contentType)
-		charset = strings.ToLower(params["charset"])
-	}
-	switch charset {
-	case "iso-8859-1", "latin1", "windows-1252":
-		text, _ := charmap.Windows1252.NewDecoder().Bytes(raw) // every byte is a character
-		return string(text), nil
-	case "", "utf-8", "utf8", "us-ascii":
-		if utf8.Valid(raw) {
-			return string(raw), nil
-		}
-	default:
-		charset = cut.Runes(charset, 40)
-		message = fmt.Sprintf("the service's response is text in %s, which is not supported", charset)
-	}
-	return nil, newPermanentFailure(message+`; the tool must use as = "bytes"`, nil)
 }
 
 // lowerCaseHeaders returns the headers with names in lower case. Repeated headers are joined as RFC 9110

@@ -60,11 +60,12 @@ func TestUnexpectedBodyIsExplained(t *testing.T) {
 	for _, x := range []struct{ block, kind, text, want string }{
 		{`as = "json"`, "text/html", "<html><head><title>x</title></head><body><h1>Log in</h1> please</body>", "the service's response is not JSON but text/html: Log in please"},
 		{`as = "json"`, "application/json", `{"a": 1,}`, "the service's response is not JSON, although its content type is: "},
-		{`as = "json"`, "application/json", `{"a": "` + "\xff" + `"}`, "the service's response is not JSON"},
+		{`as = "json"`, "application/json", `{"a": "` + "\xff" + `"}`, "the service's response is not UTF-8: 0xFF at byte 8, in line 1; the tool must name the encoding, such as encoding = \"windows-1252\", or use as = \"bytes\""},
 		{`as = "json"`, "application/json", strings.Repeat("[", 600) + strings.Repeat("]", 600), "the service's response is nested too deeply"},
 		{`as = "json"`, "application/json", `{"user": {"role": "reader", "role": "admin"}}`, `the service's response has more than one meaning: the key "role" appears twice in one object; as = "text" reads it as it is`},
-		{`as = "text"`, "text/plain", "\xff\xfe", `the service's response is not UTF-8 text; the tool must use as = "bytes"`},
-		{`as = "text"`, "text/plain; charset=shift_jis", "x", "the service's response is text in shift_jis"},
+		{`as = "text"`, "text/plain", "\xff\x00", `the service's response is not UTF-8: 0xFF at byte 1`},
+		{`as = "text"`, "text/plain; charset=shift_jis", "\x83", "the service's response is not shift_jis: 0x83 at byte 1, in line 1; the tool must name another encoding"},
+		{`as = "text"`, "text/plain; charset=utf-7", "+AGEA-", "the service's response is text in utf-7, which is not supported; the tool must name the encoding that it is in"},
 		{`response = object({ id = integer, tags = list(string) })`, "application/json", `{"id": "x", "tags": ["a", 1]}`, "the service's response does not have the expected type: id: "},
 	} {
 		t.Run(x.want, func(t *testing.T) {

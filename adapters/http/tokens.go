@@ -177,7 +177,7 @@ func (t *tokens) fetch(of subject) (*token, error) {
 	_, credentials, _ := strings.Cut(header.Get("Authorization"), " ")
 	if t.service.mocks != nil {
 		secrets := []string{credentials, t.config.ClientSecret.Reveal(), of.token}
-		ctx = t.service.withDetails(ctx, tokenType, secrets)
+		ctx = withDetails(ctx, mockedDetails{secrets: secrets, answer: tokenType})
 	}
 	resp, err := t.service.send(ctx, nethttp.MethodPost, t.config.TokenURL, header, []byte(form.Encode()))
 	var raw []byte

@@ -138,7 +138,6 @@ var owners = map[string][]string{
 	"github.com/klauspost/compress/zstd":      {"internal/contentcoding"},
 	"golang.org/x/net/http/httpguts":          {"adapters/http"},
 	"go.yaml.in/yaml/":                        {"cmd/hatchel/importer/*"},
-	"golang.org/x/text/encoding/charmap":      {"adapters/http"},
 	"golang.org/x/text/encoding":              {"internal/charset"},
 	"golang.org/x/text/transform":             {"internal/charset"},
 	"golang.org/x/text/unicode/norm":          {"cmd/hatchel/importer/*", "cmd/hatchel/lint/injection"},
