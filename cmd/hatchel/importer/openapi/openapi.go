@@ -61,15 +61,17 @@ func Defaults() Options {
 // generator holds one import.
 type generator struct {
 	Options
-	schemas     *schemaReader
-	doc         node
-	version2    bool
-	result      *importer.Result
-	operations  []*operation
-	matched     int // operations that the flags select
-	collected   int // losses before the tools were made
-	otherTypes  importer.Names
-	connections *connections
+	schemas    *schemaReader
+	doc        node
+	version2   bool
+	result     *importer.Result
+	operations []*operation
+	matched    int // operations that the flags select
+	collected  int // losses before the tools were made
+	otherTypes importer.Names
+
+	parameterUses map[[2]string]int // in how many operations a parameter is; nil until it was asked
+	connections   *connections
 	typeWriter
 	typeNodes []*tree // the components of type blocks, in the order of their names
 }

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"hatchel/cmd/hatchel/importer"
 	"hatchel/hcl/syntax"
@@ -104,6 +106,16 @@ func TestOperationsBecomeTools(t *testing.T) {
 			`optional(enum("x"))`},
 		"values of several types": {query(`{"name": "a", "in": "query", "schema": {"enum": ["x", 1, null, {}]}}`),
 			`string("One of \"x\", 1, an object or a list.")`},
+		"several types": {query(`{"name": "a", "in": "query", "schema": {"type": ["string", "integer", "null"]}}`),
+			`optional(nullable(string))`},
+		"several types in a body": {body(`{"type": ["string", "integer"], "minLength": 2, "maximum": 9}`),
+			`one_of(string({ min_length = 2 }), integer({ max = 9 }))`},
+		"values of several scalar types": {body(`{"properties": {"a": {"enum": ["x", 1, 2, null]}}}`),
+			`optional(nullable(one_of(enum("x"), enum(1, 2))))`},
+		"several types of values of a query": {query(`{"name": "a", "in": "query", "schema": {"enum": ["x", 1]}}`),
+			`optional(enum("x", "1"))`},
+		"several types of elements": {body(`{"type": "array", "items": {"type": ["string", "boolean"]}}`),
+			`list(one_of(string, bool))`},
 		"values that are one number": {query(`{"name": "a", "in": "query", "schema": {"enum": [1, 1.0, 2.5]}}`),
 			`enum(1, 2.5)`},
 		"constants with titles": {query(`{"name": "a", "in": "query", "schema": {"description": "The kind", "oneOf": [
@@ -123,7 +135,7 @@ func TestOperationsBecomeTools(t *testing.T) {
 func TestLossesOfAnOperationAreReported(t *testing.T) {
 	for name, test := range map[string]struct{ operation, want string }{
 		"values of several types": {`{"requestBody": {"content": {"application/json": {"schema": {"properties":
-			{"a": {"enum": ["x", true]}}}}}}}`, `values that are not checked a: "x", true`},
+			{"a": {"enum": ["x", {}]}}}}}}}`, `values that are not checked a: "x", an object or a list`},
 		"a field of a form that is left out": {`{"requestBody": {"content": {"multipart/form-data": {"schema":
 			{"properties": {"a": {}, "b\u200b": {}}}}}}}`, "member with hidden characters left out b<U+200B>"},
 		"a media type with a line break": {`{"requestBody": {"content": {"text/plain\r\nX: 1": {}}}}`,
@@ -148,6 +160,65 @@ func TestLossesOfAnOperationAreReported(t *testing.T) {
 				t.Errorf("%q is not in %s", test.want, got)
 			}
 		})
+	}
+}
+
+// TestParametersWithKeysAreSecrets covers documents that declare a key as a parameter instead of a security scheme.
+func TestParametersWithKeysAreSecrets(t *testing.T) {
+	parameter := func(in, name, more string) string {
+		return `{"name": "` + name + `", "in": "` + in + `", "schema": {"type": "string"}` + more + `}`
+	}
+	const required = `, "required": true`
+	for _, test := range []struct{ parameter, want string }{
+		{parameter("query", "api_key", required), `query = { api_key = secret.shop_api_key }`},
+		{parameter("query", "apiKey", ""), `apiKey = secret.shop_api_key`},
+		{parameter("query", "access_token", required), `access_token = secret.shop_access_token`},
+		{parameter("query", "key", required+`, "description": "Your API key"`), `key = secret.shop_key`},
+		{parameter("query", "appid", `, "description": "Unique API key of the account"`), `appid = secret.shop_appid`},
+		{parameter("query", "key", required), `key = input.key`},
+		{parameter("query", "page_token", ""), `page_token = input.page_token`},
+		{parameter("query", "password", required), `password = input.password`},
+		{parameter("header", "X-Api-Key", required), `headers = { X-Api-Key = secret.shop_api_key }`},
+		{parameter("header", "Authorization", required), `headers = { Authorization = secret.shop_authorization }`},
+		{parameter("header", "X-Auth-Token", ""), `X-Auth-Token = secret.shop_auth_token`},
+		{parameter("header", "Idempotency-Key", ""), `Idempotency-Key = input.idempotency_key`},
+		{parameter("cookie", "session", required), `Cookie = "session=${secret.shop_session}"`},
+	} {
+		text, r := importPaths(t, `"/a": {"get": {"parameters": [`+test.parameter+`]}}`, "", nil)
+		if !strings.Contains(text, test.want) {
+			t.Errorf("%s: %q is not in\n%s\n%v", test.parameter, test.want, text, r.Losses)
+		}
+	}
+	scheme := `}, "securitySchemes": {"k": {"type": "apiKey", "in": "header", "name": "X-API-KEY"}`
+	text, _ := importPaths(t, `"/a": {"get": {"security": [{"k": []}], "parameters": [`+
+		parameter("header", "x-api-key", required)+`]}}`, scheme, nil)
+	if strings.Count(strings.ToLower(text), "x-api-key =") != 1 || strings.Contains(text, "input") {
+		t.Errorf("a parameter and a scheme send one header twice:\n%s", text)
+	}
+}
+
+// TestAnEnumOfManyValuesIsReadInASecond imports values that are compared with each other.
+func TestAnEnumOfManyValuesIsReadInASecond(t *testing.T) {
+	var texts, numbers, constants, alternatives []string
+	for i := range 100_000 {
+		texts = append(texts, fmt.Sprintf(`"value-%d"`, i))
+		numbers = append(numbers, strconv.Itoa(i))
+		constants = append(constants, fmt.Sprintf(`{"const": "value-%d", "title": "Value %d"}`, i, i))
+		alternatives = append(alternatives, fmt.Sprintf(`{"type": "object", "title": "Value %d"}`, i))
+	}
+	for name, schema := range map[string]string{
+		"texts": `"enum": [` + strings.Join(texts, ",") + `]`, "numbers": `"enum": [` + strings.Join(numbers, ",") + `]`,
+		"both":      `"enum": [` + strings.Join(append(texts, numbers...), ",") + `]`,
+		"constants": `"oneOf": [` + strings.Join(constants, ",") + `]`, "alternatives": `"anyOf": [` + strings.Join(alternatives, ",") + `]`,
+	} {
+		began := time.Now()
+		_, r := importPaths(t, `"/a": {"post": {"requestBody": {"content": {"application/json": {"schema": {"properties": {"a": {`+
+			schema+`}}}}}}}}`, "", nil)
+		if took := time.Since(began); took > 10*time.Second {
+			t.Errorf("%s: %v", name, took)
+		} else {
+			t.Log(name, took, len(r.Losses))
+		}
 	}
 }
 

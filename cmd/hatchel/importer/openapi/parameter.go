@@ -32,7 +32,8 @@ type parameter struct {
 	at       node
 	schema   *schema
 	input    *input
-	constant string // instead of an input
+	constant string  // instead of an input
+	secret   *secret // that the constant is
 }
 
 // ignoredHeaders are sent by the http block itself.
@@ -68,12 +69,12 @@ func (g *generator) parameters(op *operation) (bodies []node, err error) {
 		switch in := strings.ToLower(n.get("in").text()); in {
 		case "body", "formdata":
 			bodies = append(bodies, n)
-		case "path", "query", "header":
+		case "path", "query", "header", "cookie":
 			if err := g.parameter(op, n, in); err != nil {
 				return nil, err
 			}
 		default:
-			if n.get("required").isTrue() && in != "cookie" {
+			if n.get("required").isTrue() {
 				return nil, fmt.Errorf("the required parameter %q is in %q", n.get("name").text(), in)
 			}
 			why := fmt.Sprintf("%s is in %s", n.get("name").text(), in)
@@ -101,7 +102,18 @@ func (g *generator) parameter(op *operation, n node, in string) error {
 	if p.wire == "" {
 		return fmt.Errorf("a parameter in line %d has no name", n.line())
 	}
+	if sent, err := g.credential(op, p, n); sent || err != nil {
+		return err
+	}
 	if in == "header" && slices.Contains(ignoredHeaders, strings.ToLower(p.wire)) {
+		return nil
+	}
+	if in == "cookie" {
+		why := p.wire + " is in cookie"
+		if n.get("required").isTrue() {
+			why += ", and the service requires it: write a Cookie header"
+		}
+		g.lose(op, "parameter left out", why, n)
 		return nil
 	}
 	if in == "header" && !headerName.MatchString(p.wire) {
@@ -214,6 +226,8 @@ func (p *parameter) simplify(g *generator, op *operation) {
 		isList := func(a *schema) bool { return follow(a).kind == listKind }
 		if list := slices.IndexFunc(s.alternatives, isList); list >= 0 {
 			c = *follow(s.alternatives[list])
+		} else if len(s.alternatives) > 1 {
+			c.describeAsText(s)
 		}
 		p.schema = &c
 		s = &c
@@ -228,6 +242,26 @@ func (p *parameter) simplify(g *generator, op *operation) {
 			}
 		}
 	}
+}
+
+// describeAsText says in a text which alternatives of a schema it may be. A text that has no bounds needs no words.
+func (s *schema) describeAsText(union *schema) {
+	var values []string
+	for _, sub := range union.alternatives {
+		sub = follow(sub)
+		switch {
+		case sub.kind == stringKind && sub.enum == nil:
+			return
+		case sub.enum == nil:
+			s.text = strings.TrimSpace(ended(s.text) + " " + describeAlternatives(union))
+			return
+		}
+		for _, v := range sub.enum {
+			values = append(values, quoteJSON(unquoteJSON(v)))
+		}
+	}
+	s.enum = values
+	s.limitEnum()
 }
 
 // unsupported says why an object cannot be sent, or "".

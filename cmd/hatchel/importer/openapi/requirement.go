@@ -1,7 +1,6 @@
 package openapi
 
 import (
-	"net/http"
 	"slices"
 	"strings"
 )
@@ -33,7 +32,7 @@ func (c *connections) requirement(op *operation) (found requirement) {
 		}
 	}
 	if found.schemes == nil && list.size() > 0 && list.member("0").size() > 0 {
-		c.lose(op, "authentication left out", "its scheme cannot be sent", list)
+		c.loseOnce(op.label(), "authentication left out", "its scheme cannot be sent", list.place())
 	}
 	return found
 }
@@ -63,15 +62,10 @@ func (c *connections) readAlternative(n node) (found requirement, ok bool) {
 func (c *connections) placeOf(scheme string) string {
 	n := c.scheme(scheme)
 	name := n.get("name").text()
-	switch in := strings.ToLower(n.get("in").text()); {
-	case !strings.EqualFold(n.get("type").text(), "apiKey"):
+	if !strings.EqualFold(n.get("type").text(), "apiKey") {
 		return "the header Authorization"
-	case in == "query":
-		return "the query parameter " + name
-	case in == "cookie":
-		return "the cookie " + name
 	}
-	return "the header " + http.CanonicalHeaderKey(name)
+	return placeOf(strings.ToLower(n.get("in").text()), name)
 }
 
 // usesSecurity reports whether the document or a selected operation requires a scheme.

@@ -79,12 +79,16 @@ func readEnum(s *schema, n node) {
 		s.kind = kindOfValues(values)
 	}
 	if s.kind != stringKind && s.kind != integerKind && s.kind != numberKind {
-		s.describeValues(values)
+		if s.kind != anyKind || s.alternatives == nil && len(kindsOfValues(n.get("enum"))) < 2 {
+			s.describeValues(values)
+		}
 		return
 	}
 	empty := false
+	seen := make(map[string]bool, len(values))
 	for i, v := range values {
 		text := v.text()
+		tooLong := len(s.enum) > maxEnum // only the number of values counts
 		switch {
 		case v.isNull():
 			s.nullable = true
@@ -94,14 +98,14 @@ func readEnum(s *schema, n node) {
 		case s.kind == stringKind && text == "":
 			empty = true
 			continue
-		case s.kind == stringKind && printable.HasHidden(text):
+		case s.kind == stringKind && !tooLong && printable.HasHidden(text):
 			s.lose("value of an enum with hidden characters", printable.Reveal(text, ""))
 			continue
-		case s.kind == stringKind && importer.ContainsCredential(text):
+		case s.kind == stringKind && !tooLong && importer.ContainsCredential(text):
 			s.lose("value of an enum", "it looks like a credential")
 			continue
 		case s.kind == stringKind:
-			if !v.isString() {
+			if !v.isString() && !tooLong {
 				s.lose("value of an enum has another type", text)
 			}
 			text = quoteJSON(text)
@@ -110,9 +114,11 @@ func readEnum(s *schema, n node) {
 				continue
 			}
 		}
-		if slices.ContainsFunc(s.enum, func(other string) bool { return equalValues(text, other) }) {
+		id := valueID(text)
+		if seen[id] {
 			continue
 		}
+		seen[id] = true
 		s.enum = append(s.enum, text)
 		if titles != nil {
 			s.enumTitles = append(s.enumTitles, titles[i])
@@ -127,13 +133,15 @@ func readEnum(s *schema, n node) {
 	}
 }
 
-// equalValues reports whether two values in JSON are equal, as 1 and 1.0 are.
-func equalValues(a, b string) bool {
-	if a == b || a[0] == '"' {
-		return a == b
+// valueID returns a text that is the same for equal values in JSON, such as 1 and 1.0.
+func valueID(text string) string {
+	if text[0] == '"' {
+		return text
 	}
-	x, y := rational(a), rational(b)
-	return x != nil && y != nil && x.Cmp(y) == 0
+	if v := rational(text); v != nil {
+		return v.RatString()
+	}
+	return text
 }
 
 // describeValues makes a description of values that the type of the schema does not check.

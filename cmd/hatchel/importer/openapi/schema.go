@@ -179,6 +179,11 @@ func (r *schemaReader) keywords(s *schema, n node) {
 	}
 	s.bounds = readBounds(s.kind, n)
 	readEnum(s, n)
+	if values := n.get("enum"); s.kind == anyKind && s.alternatives == nil && values.isList() {
+		s.alternatives = r.typeAlternatives(n, kindsOfValues(values))
+		hasNull := slices.ContainsFunc(slices.Collect(values.list()), node.isNull)
+		s.nullable = s.nullable || s.alternatives != nil && hasNull
+	}
 	switch s.kind {
 	case listKind:
 		s.elem = r.schema(n.get("items"))
@@ -258,11 +263,7 @@ func (r *schemaReader) kindOf(s *schema, n node) kind {
 	case len(kinds) == 2 && slices.Contains(kinds, numberKind) && slices.Contains(kinds, integerKind):
 		return numberKind
 	case len(kinds) > 1:
-		names := make([]string, len(kinds))
-		for i, k := range kinds {
-			names[i] = string(k)
-		}
-		s.text = strings.TrimSpace(s.text + " One of " + strings.Join(names, ", ") + ".")
+		s.alternatives = r.typeAlternatives(n, kinds)
 		return anyKind
 	case n.has("properties") || n.has("additionalProperties") && !n.has("items"):
 		return objectKind

@@ -35,7 +35,22 @@ type connections struct {
 }
 
 // secret is one secret block.
-type secret struct{ name, env, text string }
+type secret struct {
+	name, env, text string
+	optional        bool // the service does not require it
+}
+
+// block returns the secret block.
+func (s *secret) block() string {
+	text := importer.Secret(s.name, s.env)
+	if s.optional {
+		text = "secret " + importer.Quote(s.name) + " {\nenv = " + importer.Quote(s.env) + "\noptional = true\n}\n"
+	}
+	if s.text != "" {
+		return importer.Comment(s.text) + text
+	}
+	return text
+}
 
 func newConnections(g *generator) *connections {
 	return &connections{generator: g, byKey: map[string]*connection{}}
@@ -149,9 +164,23 @@ func (c *connections) firstOf(one *connection) *connection {
 func (c *connections) secret(part, text string) string {
 	name := importer.Identifier(c.Name + "_" + part)
 	if !slices.ContainsFunc(c.secrets, func(s *secret) bool { return s.name == name }) {
-		c.secrets = append(c.secrets, &secret{name, strings.ToUpper(name), text})
+		c.secrets = append(c.secrets, &secret{name: name, env: strings.ToUpper(name), text: text})
 	}
 	return "secret." + name
+}
+
+// addSecret adds the secret of a parameter, unless a secret has its name. One that an operation requires is required.
+func (c *connections) addSecret(s *secret) {
+	if s == nil {
+		return
+	}
+	i := slices.IndexFunc(c.secrets, func(other *secret) bool { return other.name == s.name })
+	if i < 0 {
+		one := *s
+		c.secrets = append(c.secrets, &one)
+		return
+	}
+	c.secrets[i].optional = c.secrets[i].optional && s.optional
 }
 
 // credentials are the arguments of a connection that authenticate.

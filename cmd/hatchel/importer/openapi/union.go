@@ -142,7 +142,7 @@ func (s *schema) addAlternatives(all []*schema) {
 // scalarUnion returns the type of alternatives that are all of one scalar type, or nil.
 func scalarUnion(all []*schema) *schema {
 	u := &schema{kind: all[0].kind, nullable: all[0].nullable}
-	enums := true
+	enums, seen := true, map[string]bool{}
 	for _, sub := range all {
 		k := sub.kind
 		if !sub.done || !sub.isScalar() {
@@ -160,7 +160,8 @@ func scalarUnion(all []*schema) *schema {
 		u.nullable = u.nullable || sub.nullable
 		enums = enums && sub.enum != nil
 		for _, v := range sub.enum {
-			if !slices.Contains(u.enum, v) {
+			if !seen[v] {
+				seen[v] = true
 				u.enum = append(u.enum, v)
 			}
 		}
@@ -191,12 +192,14 @@ func describeAlternatives(s *schema) string {
 		if name == "" {
 			name = string(sub.kind)
 		}
-		if !slices.Contains(names, name) {
-			names = append(names, name)
+		if slices.Contains(names, name) {
+			continue
 		}
-	}
-	if len(names) > 8 {
-		names = append(names[:8], "…")
+		if len(names) == 8 {
+			names = append(names, "…")
+			break
+		}
+		names = append(names, name)
 	}
 	return "One of: " + strings.Join(names, ", ") + "."
 }

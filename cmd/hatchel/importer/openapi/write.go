@@ -218,12 +218,13 @@ func (g *generator) connectionBlocks() {
 	for _, one := range c.all {
 		blocks = append(blocks, g.connection(one)...)
 	}
-	for _, s := range c.secrets {
-		comment := ""
-		if s.text != "" {
-			comment = importer.Comment(s.text)
+	for _, op := range g.operations {
+		for _, p := range op.params {
+			c.addSecret(p.secret)
 		}
-		g.add(file, comment+importer.Secret(s.name, s.env), "")
+	}
+	for _, s := range c.secrets {
+		g.add(file, s.block(), "")
 	}
 	for _, b := range blocks {
 		g.add(file, b, g.doc.get("servers").place())
