@@ -6,10 +6,14 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/mattn/go-sqlite3"
+	"golang.org/x/sys/unix"
 
 	"hatchel/internal/sqlitefile"
 )
@@ -86,6 +90,30 @@ func (h *fileShare) pools() (all []*pool[*sqliteConn]) {
 		all = append(all, m.writer)
 	}
 	return all
+}
+
+// explainDirectory adds to an error of SQLite what SQLite needs of the directory of the file, if it cannot be written.
+func (s *sqliteDatabase) explainDirectory(err error) error {
+	var refused sqlite3.Error
+	if !errors.As(err, &refused) || refused.Code != sqlite3.ErrReadonly && refused.Code != sqlite3.ErrCantOpen {
+		return err
+	}
+	dir := filepath.Dir(s.file)
+	if unix.Faccessat(unix.AT_FDCWD, dir, unix.W_OK, unix.AT_EACCESS) == nil {
+		return err
+	}
+	const access = "give the user of the server write access to the directory"
+	switch journal, statErr := os.Stat(s.file + "-journal"); {
+	case !s.config.readOnly():
+		return fmt.Errorf(`%w: the connection writes, but the directory %s cannot be written: %s, or write `+
+			`mode = "ro"`, err, dir, access)
+	case statErr == nil && journal.Size() > 0:
+		return fmt.Errorf("%w: a write to the file was interrupted, and undoing it needs to write in the directory "+
+			"%s: %s, or open the file once where it can be written", err, dir, access)
+	}
+	return fmt.Errorf("%w: the file has a WAL as its journal, whose index SQLite keeps in the directory %s also to "+
+		"read, and this cannot be written: %s, or run PRAGMA journal_mode = DELETE on the file where it is made",
+		err, dir, access)
 }
 
 // drain waits until no connection is lent, and lends none before the caller calls free.
@@ -180,7 +208,7 @@ func (s *sqliteDatabase) openOnce(create bool) (err error) {
 		if writer != nil {
 			err = errors.Join(err, writer.close())
 		}
-		return err
+		return s.explainDirectory(err)
 	}
 	s.share.current.Store(f)
 	if writer != nil {

@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/mattn/go-sqlite3"
+
 	"hatchel/internal/ctxtime"
 )
 
@@ -216,6 +218,10 @@ func (f *File) walState() (w walState, err error) {
 		return w, err
 	}
 	row, err := f.anchor.row("PRAGMA wal_checkpoint(NOOP)")
+	var refused sqlite3.Error
+	if f.anchor.readOnly && errors.As(err, &refused) && refused.Code == sqlite3.ErrReadonly {
+		return w, nil // the index of the WAL cannot be written, so that it has no locks and no state
+	}
 	if err == nil && len(row) == 3 {
 		w.frames, w.copied = max(0, intOf(row[1])), max(0, intOf(row[2]))
 	}
