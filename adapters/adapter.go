@@ -214,6 +214,8 @@ type Fault struct {
 	Status  int // of a rejected HTTP response, read as error.status
 	Code    int // of a failed process, read as error.code
 
+	Constraint *Constraint // that a change violates, of which expressions read the fields; nil for none
+
 	Unavailable bool          // the backend is unavailable; circuit breakers count these faults
 	NotSent     bool          // nothing was sent, so the call can be repeated
 	NotFound    bool          // what the call reads does not exist, so a resource made of it does not either
@@ -223,6 +225,14 @@ type Fault struct {
 // Error returns the failure as that of an Action which is the whole call.
 func (f *Fault) Error() string { return JoinFailure(f.Message, Unchanged(f.Change), f.Advice) }
 func (f *Fault) Unwrap() error { return f.Cause }
+
+// Constraint is a rule of a database as far as the database says which one. Its fields hold names and no values; unknown
+// ones are empty.
+type Constraint struct {
+	Name    string   // read as error.constraint
+	Table   string   // read as error.table
+	Columns []string // read as error.columns
+}
 
 // OmittedPrefix is the beginning of the text that replaces a part of a plan. It shows an approver that
 // the plan is incomplete.

@@ -93,6 +93,9 @@ var errorType = schema.ObjectOf(
 	&schema.Member{Name: "message", Type: eval.StringType},
 	&schema.Member{Name: "status", Type: eval.IntegerType, Optional: true},
 	&schema.Member{Name: "code", Type: eval.IntegerType, Optional: true},
+	&schema.Member{Name: "constraint", Type: eval.StringType, Optional: true},
+	&schema.Member{Name: "table", Type: eval.StringType, Optional: true},
+	&schema.Member{Name: "columns", Type: schema.ListOf(eval.StringType), Optional: true},
 	&schema.Member{Name: "step", Type: eval.StringType, Optional: true},
 )
 

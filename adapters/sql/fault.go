@@ -3,6 +3,7 @@ package sql
 import (
 	"cmp"
 	"errors"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -17,8 +18,8 @@ import (
 	"hatchel/internal/lazyregexp"
 )
 
-// Messages for the model. In some of them, % is the name of a key, a column or a constraint. A message that
-// ends with a colon is followed by what the engine reports.
+// Messages for the model. In some of them, % is the name of a key, a column, a constraint or a table. A message that
+// ends with a colon is followed by what the engine reports. No message has a value of a row, which may be of another one.
 const (
 	msgReadOnly       = "the statement would write, but this tool only reads"
 	msgReadOnlyServer = "the database server takes no changes at present"
@@ -39,6 +40,11 @@ const (
 	msgUnique      = "a row with the same % already exists"
 	msgNotNull     = "% must not be null"
 	msgCheck       = "a value violates the constraint % of the database"
+	msgExclusion   = "a row that conflicts with the new one in % already exists"
+	msgMissing     = "the values refer to a row of % that does not exist"
+	msgReferenced  = "rows of % refer to the row"
+	msgViewCheck   = "the row violates the condition of the view %"
+	msgPolicy      = "the row violates a row-level security policy of %"
 	msgStatement   = "the statement was rejected: "
 	msgExhausted   = "the database has reached a limit on its use"
 	msgLost        = "the connection to the database was lost"
@@ -60,6 +66,11 @@ var unnamed = map[string]string{
 	msgUnique:  "such a row already exists",
 	msgNotNull: "a required value is null",
 	msgCheck:   "a value violates a constraint of the database",
+
+	msgExclusion: "a row that conflicts with the new one already exists",
+	msgMissing:   msgForeignKey, msgReferenced: msgForeignKey,
+	msgViewCheck: "the row violates the condition of a view",
+	msgPolicy:    "the row violates a row-level security policy",
 }
 
 // maxSafeName is how many characters a safe name may have. A pattern with that number would take 9 ms to
@@ -99,16 +110,57 @@ func toFault(err error, dialect sqltext.Dialect, byCaller bool) *adapters.Fault 
 	if message == msgReadOnly {
 		f.Change = adapters.ChangeUndone
 	}
+	if message == msgToolMistake {
+		f.Hint = quoteEngine(authorMessage(err, dialect))
+	}
+	if r.violated != nil {
+		f.Constraint = r.safeConstraint()
+	}
 	if otherwise, ok := unnamed[message]; ok && !isSafeName(r.name) {
 		message = otherwise
 	} else if ok {
 		message = strings.Replace(message, "%", r.name, 1)
 	}
+	if f.Constraint != nil {
+		message += r.where(f.Constraint)
+	}
 	if strings.HasSuffix(message, ": ") {
 		message += quoteEngine(r.text)
+		if message = strings.TrimSuffix(message, "."); r.hint != "" {
+			message += ": " + quoteEngine(r.hint)
+		}
 	}
 	f.Message = message
 	return f
+}
+
+// safeConstraint returns the violated constraint with those of its names that can be shown.
+func (r *report) safeConstraint() *adapters.Constraint {
+	c := *r.violated
+	for _, name := range []*string{&c.Name, &c.Table} {
+		if !isSafeName(*name) {
+			*name = ""
+		}
+	}
+	if slices.ContainsFunc(c.Columns, func(name string) bool { return !isSafeName(name) }) {
+		c.Columns = nil
+	}
+	return &c
+}
+
+// where returns the names of a constraint and its table that the message does not have.
+func (r *report) where(c *adapters.Constraint) string {
+	var names []string
+	if c.Name != "" && c.Name != r.name && r.name != "key "+c.Name && r.name != mysqlPrimaryKey {
+		names = append(names, "constraint "+c.Name)
+	}
+	if c.Table != "" && c.Table != r.name && !strings.HasPrefix(r.name, c.Table+".") {
+		names = append(names, "table "+c.Table)
+	}
+	if names == nil {
+		return ""
+	}
+	return " (" + strings.Join(names, ", ") + ")"
 }
 
 // authorMessage returns what an engine reports about a mistake in a statement.
@@ -138,6 +190,8 @@ type report struct {
 	name    string // of the violated key, column or constraint
 	text    string // what the engine says
 	hint    string // what the engine suggests
+
+	violated *adapters.Constraint // nil if the change violates none
 }
 
 // isMistake reports whether the engine refuses a statement for what it says, not for its own state.
@@ -168,7 +222,7 @@ func readReport(err error) (r report, ok bool) {
 
 // postgresMessages are the messages for SQLSTATE codes, and for their classes of two characters.
 var postgresMessages = map[string]string{
-	"23505": msgUnique, "23P01": msgUnique, "23502": msgNotNull, "23514": msgCheck,
+	"23505": msgUnique, "23P01": msgExclusion, "23502": msgNotNull, "23514": msgCheck, "44000": msgViewCheck,
 	"23503": msgForeignKey, "23001": msgForeignKey,
 	"22003": msgNumberRange, "22001": msgTextLength, "22021": msgCharacter, "22P05": msgCharacter, "22012": msgDivision,
 	"22P02": postgresWrongType, "22007": postgresWrongType, "22008": postgresWrongType, "22023": postgresWrongType,
@@ -181,18 +235,59 @@ var postgresMessages = map[string]string{
 
 const postgresWrongType = "a value does not have the type that the database requires: "
 
-// readPostgresReport finds the columns of a key in "Key (a, b)=(1, 2) already exists.".
+var (
+	// detailKey finds the columns of a key in "Key (a, b)=(1, 2) already exists." of any language. What follows the first
+	// parenthesis of another detail may be data.
+	detailKey = lazyregexp.New(`^[^(]*\(([^=]*)\)=\(`)
+	// detailTable finds the table of a foreign key at the end of a detail.
+	detailTable = lazyregexp.New(`table "([^"]*)"\.$`)
+	// messageName finds the last name in a message.
+	messageName = lazyregexp.New(`"([^"]*)"[^"]*$`)
+)
+
+// raiseRoutine is the routine that reports an error which a function of the database raises.
+const raiseRoutine = "exec_stmt_raise"
+
+// firstMatch returns the first group of a pattern in a text, or "".
+func firstMatch(pattern *lazyregexp.Regexp, text string) string {
+	if found := pattern.FindStringSubmatch(text); found != nil {
+		return found[1]
+	}
+	return ""
+}
+
 func readPostgresReport(e *pgconn.PgError) report {
-	var key string
-	if columns, _, ok := strings.Cut(e.Detail, ")=("); ok && strings.HasPrefix(columns, "Key (") {
-		key = columns[len("Key ("):]
-	}
-	return report{
+	r := report{
 		message: cmp.Or(postgresMessages[e.Code], postgresMessages[e.Code[:min(2, len(e.Code))]]),
-		name:    cmp.Or(key, e.ColumnName, e.ConstraintName),
-		text:    e.Message,
-		hint:    e.Hint,
+		text:    e.Message, hint: e.Hint,
 	}
+	key := ""
+	switch r.message {
+	case msgUnique, msgExclusion, msgForeignKey:
+		key = firstMatch(detailKey, e.Detail)
+	}
+	r.name = cmp.Or(key, e.ColumnName, e.ConstraintName, e.DataTypeName)
+	if e.Routine == raiseRoutine && advice[r.message] == "" {
+		r.message = msgRaised
+	}
+	switch {
+	case e.Code == "42501" && strings.Contains(e.Message, "row-level security policy"):
+		r.message, r.name = msgPolicy, firstMatch(messageName, e.Message)
+	case r.message == msgViewCheck:
+		r.name = firstMatch(messageName, e.Message)
+	case r.message != msgForeignKey:
+	case strings.HasPrefix(e.Message, "insert or update on table "):
+		r.message, r.name = msgMissing, firstMatch(detailTable, e.Detail)
+	case strings.HasPrefix(e.Message, "update or delete on table "):
+		r.message, r.name = msgReferenced, firstMatch(messageName, e.Message)
+	}
+	if strings.HasPrefix(e.Code, "23") {
+		r.violated = &adapters.Constraint{Name: e.ConstraintName, Table: e.TableName}
+		if columns := cmp.Or(key, e.ColumnName); columns != "" {
+			r.violated.Columns = strings.Split(columns, ", ")
+		}
+	}
+	return r
 }
 
 // serverOption is the code for what an option of the server forbids, such as --read-only or --secure-file-priv.
@@ -200,7 +295,7 @@ const serverOption = 1290
 
 var mysqlMessages = map[uint16]string{
 	1062: msgUnique, 1586: msgUnique, 1048: msgNotNull, 1364: msgNotNull, 3819: msgCheck, 4025: msgCheck,
-	1216: msgForeignKey, 1217: msgForeignKey, 1451: msgForeignKey, 1452: msgForeignKey,
+	1216: msgForeignKey, 1217: msgForeignKey, 1451: msgReferenced, 1452: msgMissing,
 	1264: msgNumberRange, 1690: msgNumberRange, 1406: msgTextLength, 1365: msgDivision, 1644: msgRaised,
 	1265: mysqlWrongType, 1292: mysqlWrongType, 1366: mysqlWrongType, 1411: mysqlWrongType, 1525: mysqlWrongType,
 	1792: msgReadOnly, serverOption: msgReadOnlyServer, 1836: msgReadOnlyServer,
@@ -214,11 +309,19 @@ var mysqlMessages = map[uint16]string{
 	1111: msgStatement, 1210: msgStatement,
 }
 
-const mysqlWrongType = "a value does not have the type that the database requires"
+const (
+	mysqlWrongType  = "a value does not have the type that the database requires"
+	mysqlPrimaryKey = "primary key" // which has the name PRIMARY in every table
+)
 
 var (
 	duplicateKey  = lazyregexp.New(`for key '([^']*)'$`) // what precedes it is data
 	nameInMessage = lazyregexp.New("['`]([^'`]*)['`]")
+	// foreignKey finds the table, the constraint, its columns and the table that it refers to.
+	foreignKey = lazyregexp.New("\\(`[^`]*`\\.`([^`]*)`, CONSTRAINT `([^`]*)` FOREIGN KEY \\(([^)]*)\\) " +
+		"REFERENCES (?:`[^`]*`\\.)?`([^`]*)`")
+	// failedCheck finds the constraint and its table, or the table and the column if the column has the constraint.
+	failedCheck = lazyregexp.New("^CONSTRAINT `([^`]*)` failed for `[^`]*`\\.`([^`]*)`")
 )
 
 func readMySQLReport(e *mysql.MySQLError) report {
@@ -229,12 +332,38 @@ func readMySQLReport(e *mysql.MySQLError) report {
 	if e.Number == serverOption && !strings.Contains(e.Message, "read-only") {
 		r.message = msgForbidden
 	}
-	pattern := nameInMessage
-	if r.message == msgUnique {
-		pattern = duplicateKey
-	}
-	if found := pattern.FindStringSubmatch(e.Message); found != nil {
-		r.name = found[1]
+	r.name = firstMatch(nameInMessage, e.Message)
+	switch r.message {
+	case msgUnique:
+		r.name = firstMatch(duplicateKey, e.Message)
+		r.violated = &adapters.Constraint{Name: r.name}
+		if table, key, ok := strings.Cut(r.name, "."); ok { // MySQL
+			r.violated.Name, r.violated.Table, r.name = key, table, key
+		}
+		if r.name == "PRIMARY" {
+			r.name = mysqlPrimaryKey
+		}
+	case msgNotNull:
+		r.violated = &adapters.Constraint{Columns: []string{r.name}}
+	case msgCheck:
+		r.violated = &adapters.Constraint{Name: r.name}
+		if found := failedCheck.FindStringSubmatch(e.Message); found != nil {
+			r.violated.Table = found[2]
+		}
+		if column, ok := strings.CutPrefix(r.name, r.violated.Table+"."); ok {
+			r.violated.Columns = []string{column}
+		}
+	case msgMissing, msgReferenced:
+		r.name = ""
+		if found := foreignKey.FindStringSubmatch(e.Message); found != nil {
+			columns := strings.Split(strings.ReplaceAll(found[3], "`", ""), ", ")
+			r.violated = &adapters.Constraint{Name: found[2], Table: found[1], Columns: columns}
+			if r.name = found[4]; r.message == msgReferenced {
+				r.name = found[1]
+			}
+		}
+	case msgForeignKey:
+		r.violated = &adapters.Constraint{}
 	}
 	return r
 }
@@ -261,14 +390,39 @@ const (
 	sqliteDamaged   = "the database file is damaged or is not a SQLite database; its owner must check it"
 )
 
+var (
+	sqliteIndex   = lazyregexp.New(`^index '(.*)'$`)
+	sqliteRefused = lazyregexp.New(`^cannot store [A-Z]+ value in [A-Z]+ column `)
+)
+
 func readSQLiteReport(e sqlite3.Error, wrapped error) report {
-	_, constraint, _ := strings.Cut(wrapped.Error(), " constraint failed: ")
-	if e.ExtendedCode == sqlite3.ErrConstraintCheck && strings.ContainsAny(constraint, " ()") {
-		constraint = "" // an unnamed constraint is reported by its expression
-	}
-	return report{
+	r := report{
 		message: cmp.Or(sqliteMessages[int(e.ExtendedCode)], sqliteMessages[int(e.Code)]),
-		name:    constraint,
 		text:    wrapped.Error(),
 	}
+	_, r.name, _ = strings.Cut(r.text, " constraint failed: ")
+	switch r.message {
+	case msgCheck:
+		if strings.ContainsAny(r.name, " ()") {
+			r.name = "" // an unnamed constraint is reported by its expression
+		}
+		r.violated = &adapters.Constraint{Name: r.name}
+	case msgForeignKey:
+		r.violated = &adapters.Constraint{}
+	case msgUnique, msgNotNull:
+		r.violated = &adapters.Constraint{}
+		if index := firstMatch(sqliteIndex, r.name); index != "" {
+			r.name, r.violated.Name = "key "+index, index
+			break
+		}
+		for _, qualified := range strings.Split(r.name, ", ") {
+			table, column, _ := strings.Cut(qualified, ".")
+			r.violated.Table, r.violated.Columns = table, append(r.violated.Columns, column)
+		}
+	case sqliteWrongType:
+		if sqliteRefused.MatchString(r.text) {
+			r.message, r.violated = "the database rejected the change: ", &adapters.Constraint{}
+		}
+	}
+	return r
 }

@@ -319,8 +319,17 @@ func (m *mockedDatabase) engineError(reply *mock.Reply) error {
 	number, _ := strconv.ParseUint(code, 10, 16)
 	switch dialects[m.kind] {
 	case sqltext.PostgreSQL:
-		return &pgconn.PgError{Severity: "ERROR", Code: code, Message: message, ConstraintName: reply.Text("name"),
-			Hint: reply.Text("hint")}
+		report := &pgconn.PgError{
+			Severity: "ERROR", Code: code, Message: message, Hint: reply.Text("hint"), Routine: reply.Text("routine"),
+			ConstraintName: reply.Text("constraint"), TableName: reply.Text("table"), ColumnName: reply.Text("column"),
+		}
+		if report.ConstraintName == "" && report.ColumnName == "" { // of an earlier version
+			report.ConstraintName = reply.Text("name")
+		}
+		if postgresMessages[code] == msgForeignKey { // the values of the key are not on the tape
+			report.Detail = fmt.Sprintf("Key (%s)=() is not present in table %q.", report.ColumnName, reply.Text("name"))
+		}
+		return report
 	case sqltext.MySQL:
 		report := &mysql.MySQLError{Number: uint16(number), Message: message}
 		copy(report.SQLState[:], reply.Text("state"))

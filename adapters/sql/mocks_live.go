@@ -144,7 +144,14 @@ func rejection(err error) map[string]any {
 	switch {
 	case errors.As(err, &postgres):
 		reply["error"], reply["code"], reply["hint"] = postgres.Message, postgres.Code, postgres.Hint
-		reply["name"] = readPostgresReport(postgres).name
+		r := readPostgresReport(postgres)
+		reply["name"], reply["constraint"], reply["table"] = r.name, postgres.ConstraintName, postgres.TableName
+		if r.violated != nil && r.violated.Columns != nil {
+			reply["column"] = strings.Join(r.violated.Columns, ", ")
+		}
+		if postgres.Routine == raiseRoutine {
+			reply["routine"] = raiseRoutine
+		}
 	case errors.As(err, &maria):
 		reply["error"], reply["code"] = maria.Message, strconv.Itoa(int(maria.Number))
 		reply["state"] = strings.TrimRight(string(maria.SQLState[:]), "\x00")

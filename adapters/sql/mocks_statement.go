@@ -150,6 +150,7 @@ func mockKind() *mock.Kind {
 		Taped: mock.Taped(map[string]*schema.Type{
 			"columns": mock.Texts, "cells": schema.ListOf(mock.List), "affected": mock.Integer, "last_id": mock.Integer,
 			"error": mock.Text, "code": mock.Text, "state": mock.Text, "name": mock.Text, "hint": mock.Text,
+			"constraint": mock.Text, "table": mock.Text, "column": mock.Text, "routine": mock.Text,
 		}),
 		CheckTaped: checkTaped,
 		Naming:     []string{"statement"},

@@ -195,7 +195,7 @@ func (t *toolCall) Do(ctx context.Context, call *adapters.Call) (_ any, err erro
 		}
 		fault := &adapters.Fault{
 			Message: c.failureWriter().text(f), Status: f.Status, Code: f.Code, Cause: err, RetryAfter: f.RetryAfter,
-			Hint: f.Hint,
+			Hint: f.Hint, Constraint: f.Constraint,
 		}
 		if !t.target.hasOwnText(f) {
 			fault.Advice = f.Advice

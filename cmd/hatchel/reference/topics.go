@@ -138,7 +138,8 @@ var namesTopic = &Topic{"names", "What templates and expressions can read", []Se
 			{"caller", "The authenticated caller: caller.subject, which may be null, caller.groups, caller.scopes, " +
 				"caller.claims, and caller.headers, those that the auth block lists. As the client reports it: " +
 				"caller.client and caller.capabilities, as in 'sampling' in caller.capabilities."},
-			{"error", "In error texts: error.message, error.status, error.code, error.step."},
+			{"error", "In error texts: error.message, error.status, error.code, error.step, error.constraint, " +
+				"error.table, error.columns."},
 		},
 	},
 	{Text: "The members of output are listed with each backend: hatchel docs http, sql, shell, csv, file."},

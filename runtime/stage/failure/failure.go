@@ -89,9 +89,10 @@ func FormatDuration(d time.Duration) string {
 
 // Failure is an error of a call, ready to be reported.
 type Failure struct {
-	Message    string        // for the model
-	Status     int           // HTTP status of the backend; 0 for none
-	Code       int           // exit code, or code of the protocol; 0 for none
+	Message    string // for the model
+	Status     int    // HTTP status of the backend; 0 for none
+	Code       int    // exit code, or code of the protocol; 0 for none
+	Constraint *adapters.Constraint
 	Cause      error         // for the log
 	Internal   bool          // the server is at fault, and the message does not give the reason
 	Refused    bool          // nothing was carried out
@@ -136,7 +137,7 @@ func Of(err error) *Failure {
 		failed := &Failure{
 			Message: f.Message, Status: f.Status, Code: f.Code, Cause: f.Cause, Advice: f.Advice, Hint: f.Hint,
 			Retryable: f.Advice != "", Unchanged: adapters.Unchanged(change), NotFound: f.NotFound,
-			RetryAfter: f.RetryAfter,
+			RetryAfter: f.RetryAfter, Constraint: f.Constraint,
 		}
 		if change == adapters.ChangeUndone && errors.As(f.Cause, &own) { // of a called tool
 			failed.Unchanged = own.Failure().Unchanged
@@ -183,6 +184,20 @@ func (f *Failure) ErrorRoot(step string) map[string]any {
 	}
 	if f.Code != 0 {
 		m["code"] = f.Code
+	}
+	if c := f.Constraint; c != nil {
+		for name, text := range map[string]string{"constraint": c.Name, "table": c.Table} {
+			if text != "" {
+				m[name] = text
+			}
+		}
+		if c.Columns != nil {
+			columns := make([]any, len(c.Columns))
+			for i, name := range c.Columns {
+				columns[i] = name
+			}
+			m["columns"] = columns
+		}
 	}
 	if step != "" {
 		m["step"] = step
