@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"slices"
+	"strings"
 
 	"hatchel/adapters"
 	"hatchel/hcl"
@@ -40,6 +41,8 @@ func (a *auth) check(checks *adapters.Checks) {
 		names := slices.Sorted(slices.Values(a.Basic.Names()))
 		checks.Refuse(!slices.Equal(names, []string{"password", "username"}), &a.Basic,
 			"basic must have a username and a password: { username = …, password = … }.")
+		checks.Refuse(strings.Contains(a.Basic.Constant("username"), ":"), &a.Basic,
+			"The user name of basic must not contain a colon, because a colon ends it.")
 	}
 	if a.OAuth2 != nil {
 		a.OAuth2.check(checks)
@@ -85,12 +88,18 @@ func (a *auth) authorize(_ context.Context, f *hcl.Frame, r *compiledRequest) er
 	return nil
 }
 
+// msgColonInUser is the message for a user name that no service can tell from the password (RFC 7617, section 2).
+const msgColonInUser = "the user name of basic must not contain a colon, because a colon ends it"
+
 func (r *compiledRequest) setBasicAuth(f *hcl.Frame, entries *hcl.KeyValues) error {
 	parts := map[string]string{}
 	err := eachEntry(f, entries, "", scalar, func(name, text string, _ bool) error {
 		parts[name] = text
 		return nil
 	})
+	if err == nil && strings.Contains(parts["username"], ":") {
+		err = &adapters.Fault{Message: msgColonInUser}
+	}
 	encoded := base64.StdEncoding.EncodeToString([]byte(parts["username"] + ":" + parts["password"]))
 	r.setAuthorization("Basic ", encoded, encoded, parts["password"])
 	return err

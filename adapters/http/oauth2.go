@@ -1,10 +1,12 @@
 package http
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"mime"
 	nethttp "net/http"
 	"net/url"
 	"slices"
@@ -14,6 +16,8 @@ import (
 	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/hcl/value"
+	"hatchel/internal/charset"
+	"hatchel/internal/cut"
 	"hatchel/internal/hostname"
 )
 
@@ -98,19 +102,25 @@ func (o *oauth2) newRequest(ctx context.Context, dir string, of subject) (url.Va
 }
 
 // parseResponse reads the response to a token request. requested is when the request was sent, and
-// credentials is what its Authorization header contained.
+// credentials is what its Authorization header contained. Every status of success is one, because some token servers
+// answer 201; an error is one with every status, because some answer it with 200.
 func (o *oauth2) parseResponse(
-	status int, raw []byte, requested time.Time, of subject, credentials string,
+	resp *nethttp.Response, raw []byte, requested time.Time, of subject, credentials string,
 ) (*token, error) {
-	v, _, err := value.DecodeLossy(raw, nil)
-	m, _ := v.(map[string]any)
-	if status != nethttp.StatusOK {
-		secret := o.ClientSecret.Reveal()
-		return nil, o.rejection(status, m, []string{secret, url.QueryEscape(secret), credentials, of.token})
+	secret := o.ClientSecret.Reveal()
+	secrets := []string{secret, url.QueryEscape(secret), credentials, of.token}
+	m := parseTokenResponse(raw)
+	code, _ := tokenError(m)
+	if code != "" || resp.StatusCode/100 != 2 {
+		return nil, o.rejection(resp, m, secrets)
 	}
 	text, _ := m["access_token"].(string)
-	if err != nil || text == "" || !isHeaderValue(text) || !o.isBearer(m) || text == of.token {
-		return nil, signInFault("the service returned no bearer token", err)
+	if text == "" || !isHeaderValue(text) || !o.isBearer(m) || text == of.token {
+		message := "the service returned no bearer token"
+		if kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type")); m == nil && err == nil {
+			message += " but " + cut.Runes(kind, 60)
+		}
+		return nil, signInFault(message, nil)
 	}
 	t := &token{text: text, expires: of.until}
 	seconds, ok := value.Float(m["expires_in"])
@@ -126,15 +136,52 @@ func (o *oauth2) parseResponse(
 	return t, nil
 }
 
+// parseTokenResponse returns the members of a response to a token request: of JSON, or of a form, in which some token
+// servers answer whatever Accept says. It returns nil for anything else.
+func parseTokenResponse(raw []byte) map[string]any {
+	text, err := charset.Decode(raw, nil)
+	if err != nil {
+		return nil
+	}
+	v, _, err := value.DecodeLossy([]byte(text), nil)
+	if err == nil {
+		m, _ := v.(map[string]any)
+		return m
+	}
+	form, err := url.ParseQuery(strings.TrimSpace(text))
+	if err != nil || !form.Has("access_token") && !form.Has("error") {
+		return nil
+	}
+	m := make(map[string]any, len(form))
+	for name := range form {
+		m[name] = form.Get(name)
+	}
+	return m
+}
+
+// tokenError returns the error of a response to a token request; empty if it has none.
+func tokenError(response map[string]any) (code, description string) {
+	switch e := response["error"].(type) {
+	case string:
+		description, _ = response["error_description"].(string)
+		return e, description
+	case map[string]any: // as other parts of APIs have it
+		code, _ = e["code"].(string)
+		description, _ = e["message"].(string)
+		return cmp.Or(code, "error"), description
+	}
+	return "", ""
+}
+
 // rejection returns the error for a token request that was rejected. It hides the secrets.
-func (o *oauth2) rejection(status int, response map[string]any, secrets []string) error {
-	message := statusText(status)
-	code, _ := response["error"].(string)
+func (o *oauth2) rejection(resp *nethttp.Response, response map[string]any, secrets []string) error {
+	message := statusText(resp.StatusCode) + describeRedirect(resp, 0, secrets)
+	code, description := tokenError(response)
 	if code != "" {
 		message += ", " + code
 	}
-	if text, ok := response["error_description"].(string); ok {
-		message += ": " + text
+	if description != "" {
+		message += ": " + description
 	}
 	message = excerpt([]byte(message), "", secrets)
 	if code == "invalid_grant" && o.Exchange {
@@ -238,8 +285,9 @@ func (o *oauth2) newForm(of subject) url.Values {
 // isBearer reports whether a token response has a token that can be used as a bearer token. The token
 // server reports a requested JWT, which is not an access token to it, with the type N_A.
 func (o *oauth2) isBearer(response map[string]any) bool {
-	kind, ok := response["token_type"].(string)
-	bearer := !ok || strings.EqualFold(kind, "bearer")
+	kind, _ := response["token_type"].(string) // some token servers leave it out
+	kind = strings.TrimSpace(kind)
+	bearer := kind == "" || strings.EqualFold(kind, "bearer")
 	issued, _ := response["issued_token_type"].(string)
 	switch {
 	case !o.Exchange, issued == accessToken, issued == "":

@@ -62,3 +62,75 @@ func TestHugeResponseOfATokenServerIsRejected(t *testing.T) {
 	})
 	wantPart(t, report, "response is larger than 64 KiB")
 }
+
+// TestAnswersOfTokenServersAreRead has answers of token servers as they are. Each has a token, or an error.
+func TestAnswersOfTokenServersAreRead(t *testing.T) {
+	const form = "application/x-www-form-urlencoded"
+	for _, x := range []struct {
+		name       string
+		status     int
+		kind, body string
+		want       string // a part of the message; empty if the token is used
+	}{
+		{"JSON", 200, "application/json", `{"access_token": "abc-token", "token_type": "Bearer", "expires_in": 3600}`, ""},
+		{"201", 201, "application/json", `{"access_token": "abc-token", "token_type": "bearer"}`, ""},
+		{"203", 203, "application/json", `{"access_token": "abc-token"}`, ""},
+		{"a form", 200, form + "; charset=utf-8", "access_token=abc-token&scope=repo%2Cgist&token_type=bearer", ""},
+		{"a form as text", 200, "text/plain", "access_token=abc-token&expires_in=3600\n", ""},
+		{"JSON as text", 200, "text/html", `{"access_token": "abc-token"}`, ""},
+		{"a byte order mark", 200, "application/json", "\ufeff" + `{"access_token": "abc-token"}`, ""},
+		{"a lone surrogate", 200, "application/json", `{"access_token": "abc-token", "user": "\ud83d"}`, ""},
+		{"texts for numbers", 200, "application/json", `{"access_token": "abc-token", "expires_in": "3600"}`, ""},
+		{"null for a lifetime", 200, "application/json", `{"access_token": "abc-token", "expires_in": null, "token_type": null}`, ""},
+		{"an empty type", 200, "application/json", `{"access_token": "abc-token", "token_type": ""}`, ""},
+		{"an error that is none", 200, "application/json", `{"access_token": "abc-token", "error": "", "token_type": "BEARER"}`, ""},
+		{"an error with 200", 200, "application/json", `{"error": "bad_verification_code", "error_description": "The code is wrong."}`, "the token server returned 200 OK, bad_verification_code: The code is wrong."},
+		{"an error with 200 in a form", 200, form, "error=incorrect_client_credentials&error_description=The+client_id+is+wrong.", "the token server returned 200 OK, incorrect_client_credentials: The client_id is wrong."},
+		{"an error beside a token", 200, "application/json", `{"access_token": "abc-token", "error": "invalid_scope"}`, "200 OK, invalid_scope"},
+		{"an error that is an object", 400, "application/json", `{"error": {"code": "InvalidClient", "message": "Unknown."}}`, "400 Bad Request, InvalidClient: Unknown."},
+		{"a form with 401", 401, form, "error=invalid_client", "401 Unauthorized, invalid_client"},
+		{"a page", 200, "text/html", "<html>Log in</html>", "the token server returned no bearer token but text/html"},
+		{"nothing", 204, "", "", "the token server returned no bearer token"},
+		{"another type", 200, "application/json", `{"access_token": "abc-token", "token_type": "mac"}`, "the token server returned no bearer token"},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			tokens := serve(t, respondWith(x.status, x.kind, x.body))
+			s := serve(t, respond(`{}`))
+			auth := fmt.Sprintf("  auth {\n    oauth2 {\n      token_url = %q\n      client_id = \"hatchel\"\n      client_secret = secret.key\n    }\n  }", tokens.URL)
+			_, err := adaptertest.Bind(t, source(s.URL, auth, "", `    get = "/"`)).Do(t.Context(), `{}`)
+			if x.want != "" {
+				wantPart(t, wantFault(t, err).Message, x.want)
+				if s.count() != 0 {
+					t.Error("the request was sent")
+				}
+				return
+			}
+			if err != nil || s.last().Header.Get("Authorization") != "Bearer abc-token" {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
+func TestTheAddressThatATokenServerRedirectsToIsNamed(t *testing.T) {
+	report, _, _ := failExchange(t, func(w nethttp.ResponseWriter, r *nethttp.Request) {
+		nethttp.Redirect(w, r, "/oauth2/token", nethttp.StatusMovedPermanently)
+	})
+	wantPart(t, report, "the token server returned 301 Moved Permanently, a redirect to /oauth2/token that is not followed")
+}
+
+func TestAUserNameWithAColonIsRefused(t *testing.T) {
+	src := source("https://shop.example", "  auth {\n    basic = { username = \"a:b\", password = secret.key }\n  }", "", `    get = "/"`)
+	wantPart(t, adaptertest.MustReject(t, src), "The user name of basic must not contain a colon, because a colon ends it.")
+	t.Run("at the call if it is known then", func(t *testing.T) {
+		s := serve(t, respond(`{}`))
+		src := source(s.URL, "  auth {\n    basic = { username = secret.user, password = secret.key }\n  }", "", `    get = "/"`)
+		src.HCL = "secret \"user\" { env = \"USER_NAME\" }\n" + src.HCL
+		src.Env["USER_NAME"] = "admin:x"
+		_, err := adaptertest.Bind(t, src).Do(t.Context(), `{}`)
+		wantPart(t, wantFault(t, err).Message, "the user name of basic must not contain a colon")
+		if s.count() != 0 {
+			t.Error("a request was sent")
+		}
+	})
+}

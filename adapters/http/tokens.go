@@ -189,5 +189,5 @@ func (t *tokens) fetch(of subject) (*token, error) {
 		failed := networkFailure(err, timeout)
 		return nil, signInFault(failed.Message, failed.Cause)
 	}
-	return t.config.parseResponse(resp.StatusCode, raw, requested, of, credentials)
+	return t.config.parseResponse(resp, raw, requested, of, credentials)
 }

@@ -126,6 +126,16 @@ func (e *KeyValues) Constants() (texts []string) {
 	return texts
 }
 
+// Constant returns the text of a value that is known at load and is not sensitive; empty for any other.
+func (e *KeyValues) Constant(name string) string {
+	for _, w := range e.pairs {
+		if text, ok := w.value.Value.(string); ok && w.key.Value == name && w.value.Known && !w.value.Sensitive {
+			return text
+		}
+	}
+	return ""
+}
+
 // NameAsValue reports whether the values are called name and value, as if those were the parts of one named value. It
 // returns the text of name if that is known at load.
 func (e *KeyValues) NameAsValue() (name string, ok bool) {
