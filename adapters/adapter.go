@@ -226,8 +226,8 @@ type Fault struct {
 func (f *Fault) Error() string { return JoinFailure(f.Message, Unchanged(f.Change), f.Advice) }
 func (f *Fault) Unwrap() error { return f.Cause }
 
-// Constraint is a rule of a database as far as the database says which one. Its fields hold names and no values; unknown
-// ones are empty.
+// Constraint is a rule of a database as far as the database says which one. Its fields hold names and no values;
+// unknown ones are empty.
 type Constraint struct {
 	Name    string   // read as error.constraint
 	Table   string   // read as error.table

@@ -95,8 +95,8 @@ func (w *operationDecoder) timeoutField(doc string) decode.Field {
 // errorSpec declares the message of a failure; what describes the failure in the reference.
 func errorSpec(dst **TextTemplate, what string) decode.Spec {
 	return decode.Spec{decode.Attr(dst, "error",
-		"The text of "+what+". It can read error.message, error.status, error.code, error.step and, of a constraint of a "+
-			"database, error.constraint, error.table and error.columns.")}
+		"The text of "+what+". It can read error.message, error.status, error.code, error.step and, of a "+
+			"constraint of a database, error.constraint, error.table and error.columns.")}
 }
 
 // bodySpec is the spec of locals, checks, scopes and allow.

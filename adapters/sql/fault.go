@@ -19,7 +19,8 @@ import (
 )
 
 // Messages for the model. In some of them, % is the name of a key, a column, a constraint or a table. A message that
-// ends with a colon is followed by what the engine reports. No message has a value of a row, which may be of another one.
+// ends with a colon is followed by what the engine reports. No message has a value of a row, which may be of another
+// one.
 const (
 	msgReadOnly       = "the statement would write, but this tool only reads"
 	msgReadOnlyServer = "the database server takes no changes at present"
@@ -236,8 +237,8 @@ var postgresMessages = map[string]string{
 const postgresWrongType = "a value does not have the type that the database requires: "
 
 var (
-	// detailKey finds the columns of a key in "Key (a, b)=(1, 2) already exists." of any language. What follows the first
-	// parenthesis of another detail may be data.
+	// detailKey finds the columns of a key in "Key (a, b)=(1, 2) already exists." of any language. What follows the
+	// first parenthesis of another detail may be data.
 	detailKey = lazyregexp.New(`^[^(]*\(([^=]*)\)=\(`)
 	// detailTable finds the table of a foreign key at the end of a detail.
 	detailTable = lazyregexp.New(`table "([^"]*)"\.$`)

@@ -327,7 +327,8 @@ func (m *mockedDatabase) engineError(reply *mock.Reply) error {
 			report.ConstraintName = reply.Text("name")
 		}
 		if postgresMessages[code] == msgForeignKey { // the values of the key are not on the tape
-			report.Detail = fmt.Sprintf("Key (%s)=() is not present in table %q.", report.ColumnName, reply.Text("name"))
+			const detail = "Key (%s)=() is not present in table %q."
+			report.Detail = fmt.Sprintf(detail, report.ColumnName, reply.Text("name"))
 		}
 		return report
 	case sqltext.MySQL:
