@@ -59,6 +59,7 @@ type processCaches struct {
 	exporters shared[*trace.Exporter]
 	events    *event.Ring
 	refusals  event.Refusals
+	secrets   result.Rotation
 
 	spansDropped atomic.Uint64
 	logged       logonce.Changes // problems that were logged
@@ -155,7 +156,8 @@ func (c *compiler) report(summary, detail string, subject hcl.Range) {
 func (c *compiler) makeEnvironment() {
 	g, b, cfg := c.g, c.build, c.g.Config
 	env := &call.Environment{
-		Dir: b.Dir, Now: b.Now, Log: b.Log, Revision: cfg.ID, Scrubber: result.NewScrubber(cfg.Secrets),
+		Dir: b.Dir, Now: b.Now, Log: b.Log, Revision: cfg.ID,
+		Scrubber:   b.caches.secrets.NewScrubber(cfg.Secrets, b.Now()),
 		Generation: g, State: b.State, Limiter: b.caches.limiter,
 		Results: b.caches.results, Waiters: b.caches.waiters, Tasks: b.State.Tasks, Keys: b.State.Keys,
 		Process: b.State.Process, Files: b.State.Files, Observer: b.Observer, Lenience: cfg.Server.Lenience,

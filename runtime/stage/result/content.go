@@ -34,12 +34,13 @@ func (w *Writer) AppendBlock(dst []byte, b *hcl.Content, f *hcl.Frame) ([]byte, 
 		if b.Data == nil {
 			dst = value.AppendString(append(dst, `,"text":`...), w.modelText(r.text(b.Text)))
 		} else {
-			dst = value.AppendString(append(dst, `,"blob":`...), r.base64(b.Data))
+			dst = value.AppendString(append(dst, `,"blob":`...), r.base64(b.Data, w.Scrubber))
 		}
 		dst = append(dst, "}}"...)
 	default: // an image or audio
 		dst = append(append(append(dst, `{"type":"`...), b.Kind...), `","data":`...)
-		dst = value.AppendString(append(value.AppendString(dst, r.base64(b.Data)), `,"mimeType":`...), b.MimeType)
+		dst = append(value.AppendString(dst, r.base64(b.Data, w.Scrubber)), `,"mimeType":`...)
+		dst = value.AppendString(dst, b.MimeType)
 		dst = append(dst, '}')
 	}
 	if b.Annotations == nil || r.err != nil {
@@ -91,17 +92,24 @@ func (r *renderer) expr(e *hcl.StringExpr) (text string) {
 	return text
 }
 
-func (r *renderer) base64(e *hcl.Expr) (text string) {
+// base64 returns data as it is sent, without secrets: they are removed before the data is encoded.
+func (r *renderer) base64(e *hcl.Expr, s *Scrubber) string {
 	if r.err != nil {
 		return ""
 	}
 	var v any
 	v, r.err = EvalData(e, r.frame)
-	if raw, ok := v.(value.Bytes); ok {
-		return base64.StdEncoding.EncodeToString(raw)
+	raw, _ := v.(value.Bytes)
+	if text, ok := v.(string); ok {
+		if s == nil {
+			return text
+		}
+		raw, _ = base64.StdEncoding.DecodeString(text) // EvalData has checked it
+		if !s.finds(raw) {
+			return text
+		}
 	}
-	text, _ = v.(string)
-	return text
+	return base64.StdEncoding.EncodeToString(s.Bytes(raw))
 }
 
 // Writer writes the texts and content blocks of one operation: without secrets, and truncated.

@@ -2,60 +2,44 @@ package result
 
 import (
 	"bytes"
-	"cmp"
-	"encoding/base64"
 	"encoding/hex"
 	"net/url"
-	"slices"
 	"strings"
 
 	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/hcl/jsonscan"
-	"hatchel/hcl/value"
+	"hatchel/internal/cut"
 )
 
-// Scrubber removes known secrets from what leaves the process. A nil Scrubber knows none. It is
-// safe for concurrent use.
+// Scrubber removes known secrets from what leaves the process, in every spelling of needlesOf, whatever characters are
+// escaped. A nil Scrubber knows none. It is safe for concurrent use.
 type Scrubber struct {
-	secrets []string // in all encodings, longest first, so that a secret that contains another is replaced whole
-	forms   [][]byte // the secrets as they are written in a text or in JSON
+	secrets  map[string]bool
+	matchers []*matcher
 
-	// prefixEnds are the ends of all proper prefixes of forms. They rule out most texts at once.
-	prefixEnds map[secretEnd]bool
+	// truncated has the beginnings of secrets, for quotations that end with an ellipsis.
+	truncated truncatedForms
 }
-
-// secretEnd is the end of a prefix of a secret.
-type secretEnd [adapters.MinSecretLength]byte
 
 // NewScrubber returns a Scrubber for these secrets. It ignores secrets that are so short that they
 // occur by chance.
 func NewScrubber(secrets []string) *Scrubber {
-	s := new(Scrubber)
+	s := &Scrubber{secrets: map[string]bool{}}
 	for _, secret := range secrets {
-		if len(secret) < adapters.MinSecretLength {
-			continue
+		if len(secret) >= adapters.MinSecretLength {
+			s.secrets[secret] = true
 		}
-		s.secrets = append(s.secrets, encodings(secret)...)
 	}
 	if len(s.secrets) == 0 {
 		return nil
 	}
-	slices.SortFunc(s.secrets, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
-	s.secrets = slices.Compact(s.secrets)
-	for _, secret := range s.secrets {
-		for _, form := range written(secret) {
-			if !slices.ContainsFunc(s.forms, func(f []byte) bool { return string(f) == form }) {
-				s.forms = append(s.forms, []byte(form))
-			}
-		}
+	var needles []needle
+	for secret := range s.secrets {
+		needles = append(needles, needlesOf(secret)...)
 	}
-	s.prefixEnds = map[secretEnd]bool{}
-	for _, f := range s.forms {
-		for n := adapters.MinSecretLength; n < len(f); n++ {
-			s.prefixEnds[secretEnd(f[n-adapters.MinSecretLength:])] = true
-		}
-	}
+	s.matchers = newMatchers(needles)
+	s.truncated = newTruncatedForms(s.secrets)
 	return s
 }
 
@@ -69,8 +53,11 @@ func SecretForms(secret string) (forms []string) {
 }
 
 func encodings(secret string) []string {
-	inHex := hex.EncodeToString([]byte(secret))
-	return append(base64Forms(secret), secret, url.QueryEscape(secret), url.PathEscape(secret), inHex)
+	all := []string{secret, url.QueryEscape(secret), url.PathEscape(secret), hex.EncodeToString([]byte(secret))}
+	for _, code := range base64Codes(secret) {
+		all = append(all, code, url.QueryEscape(code))
+	}
+	return all
 }
 
 // written returns a text as it is written in a text, and in JSON.
@@ -79,89 +66,35 @@ func written(text string) []string {
 	return []string{text, inJSON, strings.ReplaceAll(inJSON, "/", `\/`)}
 }
 
-// minBase64 is how many characters of base64 do not occur by chance.
-const minBase64 = 8
-
-// base64Forms returns a secret as it occurs within base64, as in the header of basic
-// authentication: one form for each alignment, without the characters at both ends that encode
-// adjacent bytes, too.
-func base64Forms(secret string) (codes []string) {
-	for before := range 3 {
-		padded := append(make([]byte, before), secret...)
-		from, to := (8*before+5)/6, len(padded)*8/6
-		if to-from < minBase64 {
-			continue
-		}
-		for _, alphabet := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
-			code := alphabet.EncodeToString(padded)[from:to]
-			codes = append(codes, code, url.QueryEscape(code))
-		}
-	}
-	return codes
-}
-
-// containsSecret reports whether any secret occurs.
-func (s *Scrubber) containsSecret(b []byte) bool {
-	return slices.ContainsFunc(s.forms, func(f []byte) bool { return bytes.Contains(b, f) })
-}
-
 // Bytes returns a text without secrets, and without the beginnings of secrets that were truncated.
-// It returns the text itself when there is nothing to remove.
+// It returns the text itself when there is nothing to remove, and changes nothing else.
 func (s *Scrubber) Bytes(b []byte) []byte {
 	if s == nil {
 		return b
 	}
-	if s.containsSecret(b) {
-		for _, f := range s.forms {
-			b = bytes.ReplaceAll(b, f, []byte(hcl.Hidden))
-		}
-	}
-	return s.hideTruncated(b)
+	return remove(b, s.hidden(b))
 }
 
-// ellipsis marks where a message has truncated what it quotes. A closing quote may precede it.
-const ellipsis = "…"
-
-// hideTruncated hides text before an ellipsis that may be the beginning of a secret, because code
-// that truncates quotations does not know the secrets.
-func (s *Scrubber) hideTruncated(b []byte) []byte {
-	var out []byte
-	done := 0 // bytes of b that are in out
-	for at := 0; ; at += len(ellipsis) {
-		i := bytes.Index(b[at:], []byte(ellipsis))
-		if i < 0 {
-			break
-		}
-		at += i
-		if from, to := s.truncatedSecret(b[done:at]); from < to {
-			out = append(append(out, b[done:done+from]...), hcl.Hidden...)
-			done += to
-		}
+// hidden returns what is removed from a text: the parts are sorted and do not overlap.
+func (s *Scrubber) hidden(text []byte) []part {
+	parts, truncated := s.find(text), s.truncated.find(text)
+	if truncated == nil {
+		return parts
 	}
-	if done == 0 {
+	return mergeParts(append(parts, truncated...))
+}
+
+// remove replaces parts of a text.
+func remove(b []byte, parts []part) []byte {
+	if parts == nil {
 		return b
 	}
-	return append(out, b[done:]...)
-}
-
-// truncatedSecret returns where the longest beginning of a secret is at the end of a text, ignoring
-// a quote after it; nothing for none.
-func (s *Scrubber) truncatedSecret(b []byte) (from, to int) {
-	for _, quote := range []string{"", `"`, `\"`, " "} {
-		quoted, ok := bytes.CutSuffix(b, []byte(quote))
-		start := len(quoted) - adapters.MinSecretLength
-		if !ok || start < 0 || !s.prefixEnds[secretEnd(quoted[start:])] {
-			continue
-		}
-		for _, f := range s.forms {
-			for n := min(len(f)-1, len(quoted)); n > to-from && n >= adapters.MinSecretLength; n-- {
-				if bytes.HasSuffix(quoted, f[:n]) {
-					from, to = len(quoted)-n, len(quoted)
-				}
-			}
-		}
+	out, done := make([]byte, 0, len(b)), 0
+	for _, p := range parts {
+		out = append(append(out, b[done:p.from]...), hcl.Hidden...)
+		done = p.to
 	}
-	return from, to
+	return append(out, b[done:]...)
 }
 
 // Text is Bytes for a string.
@@ -172,9 +105,10 @@ func (s *Scrubber) Text(text string) string {
 	return string(s.Bytes([]byte(text)))
 }
 
-// JSON returns a JSON text without secrets. All other tokens stay as they are.
+// JSON returns a JSON text without secrets. A string loses the part that is a secret, and a number that is one becomes
+// a string; everything else stays byte by byte.
 func (s *Scrubber) JSON(b []byte) []byte {
-	if s == nil || !s.containsSecret(b) && !bytes.Contains(b, []byte(ellipsis)) {
+	if s == nil || !bytes.Contains(b, []byte(ellipsis)) && !s.finds(b) {
 		return b
 	}
 	out := make([]byte, 0, len(b))
@@ -209,25 +143,22 @@ func jsonTokenLen(b []byte) int {
 
 func (s *Scrubber) appendToken(dst, t []byte) []byte {
 	if t[0] != '"' {
-		if slices.Contains(s.secrets, string(t)) {
+		if s.secrets[string(t)] {
 			return append(dst, `"`+hcl.Hidden+`"`...)
 		}
 		return append(dst, t...)
 	}
-	v, err := value.Decode(t)
-	text, ok := v.(string)
-	if err != nil || !ok {
-		return append(dst, t...)
+	if len(t) < 2 || t[len(t)-1] != '"' {
+		return append(dst, t...) // it is not JSON
 	}
-	clean := text
-	for _, secret := range s.secrets {
-		clean = strings.ReplaceAll(clean, secret, hcl.Hidden)
+	content := t[1 : len(t)-1]
+	read := unescape(content, ofJSON, nil, true)
+	if read.text == nil {
+		read.text = content
 	}
-	if strings.Contains(clean, ellipsis) {
-		clean = string(s.hideTruncated([]byte(clean)))
+	parts := s.hidden(read.text)
+	for i, p := range parts { // a string of JSON consists of whole characters
+		parts[i] = read.original(part{cut.Before(read.text, p.from), cut.After(read.text, p.to)})
 	}
-	if clean == text {
-		return append(dst, t...)
-	}
-	return value.AppendString(dst, clean)
+	return append(append(append(dst, '"'), remove(content, mergeParts(parts))...), '"')
 }

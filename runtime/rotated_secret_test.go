@@ -1,0 +1,66 @@
+package runtime
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A backend may answer with the value that a secret had before a reload, also in bytes.
+func TestTheEarlierValueOfASecretIsHiddenForADay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const src = `secret "token" { env = "ROTATED" }
+tool "t" {
+  description = "Echoes."
+  read_only   = true
+  input "text" { type = string }
+  input "data" { type = string }
+  content "text" { text = "${input.text}" }
+  content "image" {
+    mime_type = "image/png"
+    data      = input.data
+  }
+}`
+		var value atomic.Value
+		value.Store("first-value-of-it")
+		h := newHost(t, "", func(o *HostOptions) {
+			o.Load.Getenv = func(name string) (string, bool) { return value.Load().(string), name == "ROTATED" }
+		})
+		load(t, h, src)
+		call := func(echoed string) (text, data string) {
+			raw := base64.StdEncoding.EncodeToString([]byte("\x89PNG " + echoed + "\x00"))
+			arguments, _ := json.Marshal(map[string]string{"text": "it is " + echoed, "data": raw})
+			var result struct {
+				Content []struct {
+					Text string
+					Data []byte
+				}
+			}
+			answer := callTool(t, h, "t", string(arguments))
+			if err := json.Unmarshal([]byte(answer), &result); err != nil || len(result.Content) != 2 {
+				t.Fatalf("%v: %s", err, answer)
+			}
+			return result.Content[0].Text, string(result.Content[1].Data)
+		}
+		check := func(echoed, want string) {
+			t.Helper()
+			if text, data := call(echoed); text != "it is "+want || data != "\x89PNG "+want+"\x00" {
+				t.Errorf("%s: %q, %q", echoed, text, data)
+			}
+		}
+		check("first-value-of-it", "(secret)")
+		time.Sleep(100 * time.Hour)
+		value.Store("second-value-of-it")
+		load(t, h, src)
+		check("first-value-of-it", "(secret)")
+		check("second-value-of-it", "(secret)")
+		time.Sleep(25 * time.Hour)
+		load(t, h, strings.Replace(src, "Echoes", "Returns", 1))
+		check("first-value-of-it", "first-value-of-it")
+		check("second-value-of-it", "(secret)")
+	})
+}
