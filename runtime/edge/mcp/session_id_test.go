@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
+	"errors"
 	"maps"
 	"net/http"
 	"slices"
@@ -167,7 +168,7 @@ func TestSessionInAnotherProcessHasItsRevision(t *testing.T) {
 
 func TestSessionWithALargeClientInfoGoesOnInAnotherProcess(t *testing.T) {
 	withProcesses(t, func(t *testing.T, a, b *testClient) {
-		reply := a.send(t.Context(), "POST", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"`+strings.Repeat("x", 60<<10)+`"}}}`)
+		reply := a.send(t.Context(), "POST", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"`+strings.Repeat("x", 3<<10)+`"}}}`)
 		readAll(reply)
 		id := reply.Header.Get("Mcp-Session-Id")
 		if len(id) == 0 || len(id) > 200 {
@@ -177,6 +178,44 @@ func TestSessionWithALargeClientInfoGoesOnInAnotherProcess(t *testing.T) {
 			t.Errorf("the other process answers with %s, %s", reply.Status, readAll(reply))
 		}
 	})
+}
+
+// A record is stored for 30 days, so that a client does not determine its size.
+func TestRecordOfASessionHasALimit(t *testing.T) {
+	store := new(memorySessions)
+	withServer(t, sharedOptions(store), func(t *testing.T, v *testClient) {
+		initialize := func(info string) (string, string) {
+			reply := v.send(t.Context(), "POST", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":`+info+`}}`)
+			return readAll(reply), reply.Header.Get("Mcp-Session-Id")
+		}
+		for _, info := range []string{`{"name":"` + strings.Repeat("x", 5<<10) + `"}`, `{"name":"a","extra":["` + strings.Repeat("x", 60<<10) + `"]}`} {
+			if got, id := initialize(info); id != "" || !strings.Contains(got, "params.clientInfo, without its icons, and params.capabilities have more than 4096 bytes") {
+				t.Errorf("%.60s: %.300s", info, got)
+			}
+		}
+		got, id := initialize(`{"name":"a","version":"1","icons":[{"src":"data:image/png;base64,` + strings.Repeat("A", 50<<10) + `"}]}`)
+		if id == "" || len(id) > 500 {
+			t.Errorf("icons: %.300s, an id of %d bytes", got, len(id))
+		}
+		for name, body := range store.records {
+			t.Errorf("the record %s has %d bytes", name, len(body.body))
+		}
+	})
+}
+
+// A record that an earlier version has stored is used, and can become smaller.
+func TestLargerRecordOfAnEarlierVersionIsUsed(t *testing.T) {
+	r := handover.SessionRecord{Info: []byte(`"` + strings.Repeat("x", 60<<10) + `"`), Resources: []string{"a", "b"}}
+	if err := r.Change(func(r *handover.SessionRecord) error { r.Level = "error"; return nil }); err != nil {
+		t.Error(err)
+	}
+	if err := r.Change(func(r *handover.SessionRecord) error { r.Resources = r.Resources[:1]; return nil }); err != nil {
+		t.Error(err)
+	}
+	err := r.Change(func(r *handover.SessionRecord) error { r.Resources = append(r.Resources, "c"); return nil })
+	if !errors.Is(err, handover.ErrRecordTooLarge) || len(r.Resources) != 1 || r.Level != "error" {
+		t.Errorf("%v, %v", err, r.Resources)
+	}
 }
 
 func TestSubscriptionsAndLevelOfASessionGoOnInAnotherProcess(t *testing.T) {

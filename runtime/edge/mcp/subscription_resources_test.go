@@ -185,18 +185,26 @@ func TestResourcesOfASubscriptionAreLimited(t *testing.T) {
 	withServer(t, mcp.Options{}, func(t *testing.T, v *testClient) {
 		s := v.sessionHeaders()
 		v.read(s)
-		for i := range 1000 {
-			v.subscribe(s, fmt.Sprintf("note://%d", i))
+		request := func(method, uri string) string {
+			return readAll(v.send(t.Context(), "POST", `{"jsonrpc":"2.0","id":2,"method":"resources/`+method+`","params":{"uri":"`+uri+`"}}`, s...))
 		}
-		got := readAll(v.send(t.Context(), "POST", `{"jsonrpc":"2.0","id":2,"method":"resources/subscribe","params":{"uri":"note://more"}}`, s...))
-		if !strings.Contains(got, `"code":-32000`) {
-			t.Errorf("the limit was exceeded: %s", got)
+		const each = 64 // bytes
+		for i := range (4 << 10) / each {
+			v.subscribe(s, fmt.Sprintf("note://%0*d", each-len("note://"), i))
+		}
+		for _, uri := range []string{"note://a", "note://" + strings.Repeat("x", 5000)} {
+			if got := request("subscribe", uri); !strings.Contains(got, `"code":-32000`) || !strings.Contains(got, "keeps at most 4096 bytes") {
+				t.Errorf("the limit was exceeded: %s", got)
+			}
+		}
+		if got := request("unsubscribe", fmt.Sprintf("note://%0*d", each-len("note://"), 0)) + request("subscribe", "note://a"); strings.Contains(got, "error") {
+			t.Error(got)
 		}
 		uris := strings.Repeat(`"note://x",`, 2000) + `"note://y"` // duplicates count once
 		if got := v.listen(t.Context(), `"resourceSubscriptions":[`+uris+`]`); got.StatusCode != 200 {
 			t.Errorf("listening to two resources got %s", got.Status)
 		}
-		v.expectFollowed(1002, "all this")
+		v.expectFollowed(4096/each+2, "all this")
 	})
 }
 

@@ -39,6 +39,9 @@ func sessionUse(toolset string, owner *mcp.Identity) string {
 func (t *sessions) newID(ctx context.Context, sess *session) error {
 	rand.Read(sess.name[:])
 	sess.expires = time.Now().Add(sessionLife)
+	if textsOffset+len(sess.capabilities)+len(sess.info) > maxSealedSession {
+		sess.info = withoutIcons(sess.info)
+	}
 	plain := make([]byte, 0, textsOffset+len(sess.capabilities)+len(sess.info))
 	plain = append(plain, sess.name[:]...)
 	plain = binary.BigEndian.AppendUint64(plain, uint64(sess.expires.UnixMilli()))

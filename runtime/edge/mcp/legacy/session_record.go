@@ -2,6 +2,8 @@ package legacy
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"slices"
 
 	"hatchel/runtime/edge/mcp"
@@ -14,10 +16,29 @@ func (t *sessions) saveClient(ctx context.Context, sess *session) error {
 		return mcp.Errorf(mcp.CodeBusy, "params.clientInfo and params.capabilities have more than %d bytes, "+
 			"and this server keeps no state", maxSealedSession-textsOffset)
 	}
-	return t.updateRecord(ctx, sess, func(r *handover.SessionRecord) error {
+	err := t.updateRecord(ctx, sess, func(r *handover.SessionRecord) error {
 		r.Capabilities, r.Info = sess.capabilities, sess.info
 		return nil
 	})
+	if errors.Is(err, handover.ErrRecordTooLarge) {
+		return mcp.InvalidParams("params.clientInfo, without its icons, and params.capabilities have more than %d bytes",
+			handover.MaxSessionRecord)
+	}
+	return err
+}
+
+// withoutIcons returns the info of a client without its icons, which may be whole images and which nothing shows.
+func withoutIcons(info []byte) []byte {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(info, &members) != nil || members["icons"] == nil {
+		return info
+	}
+	delete(members, "icons")
+	shorter, err := json.Marshal(members)
+	if err != nil {
+		return info
+	}
+	return shorter
 }
 
 // loadClient reads what saveClient has saved. It reports false if there is no record.
@@ -45,7 +66,7 @@ func (t *sessions) updateRecord(ctx context.Context, sess *session, change func(
 	if t.store == nil {
 		sess.mu.Lock()
 		defer sess.mu.Unlock()
-		return change(&sess.record)
+		return sess.record.Change(change)
 	}
 	return t.server.relay.UpdateSession(ctx, sess.name, sess.owner.Owner(), sess.expires, change)
 }

@@ -3,7 +3,10 @@ package handover
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
+
+	"hatchel/runtime/edge/mcp"
 )
 
 // Store keeps what belongs to sessions for all processes of a server. Its methods are called
@@ -37,6 +40,37 @@ type SessionRecord struct {
 	Resources    []string        `json:"resources,omitempty"` // that the client is subscribed to
 }
 
+// MaxSessionRecord is the maximum size of what the record of a session has of its client, in bytes.
+const MaxSessionRecord = 4 << 10
+
+// ErrRecordTooLarge is returned for a change after which the record would be too large.
+var ErrRecordTooLarge = mcp.Errorf(mcp.CodeBusy, "The session keeps at most %d bytes, of which most are the URIs of its "+
+	"subscriptions. Unsubscribe from a resource first", MaxSessionRecord)
+
+// size returns how many bytes of the record the client determines.
+func (r *SessionRecord) size() int {
+	size := len(r.Capabilities) + len(r.Info)
+	for _, uri := range r.Resources {
+		size += len(uri)
+	}
+	return size
+}
+
+// Change applies a change to the record. It changes nothing if change fails, or if the record would be too large. One
+// that is, which an earlier version of the program has stored, can still become smaller.
+func (r *SessionRecord) Change(change func(*SessionRecord) error) error {
+	changed := *r
+	changed.Resources = slices.Clone(r.Resources)
+	if err := change(&changed); err != nil {
+		return err
+	}
+	if size := changed.size(); size > MaxSessionRecord && size > r.size() {
+		return ErrRecordTooLarge
+	}
+	*r = changed
+	return nil
+}
+
 // LoadSession returns the record of a session and its version, which is 0 if there is none.
 func (r *Relay) LoadSession(ctx context.Context, name SessionName) (record SessionRecord, version int, err error) {
 	body, version, err := r.store.LoadSession(ctx, name.String())
@@ -56,7 +90,7 @@ func (r *Relay) UpdateSession(
 		if err != nil {
 			return err
 		}
-		if err := change(&record); err != nil {
+		if err := record.Change(change); err != nil {
 			return err
 		}
 		body, err := json.Marshal(record)
