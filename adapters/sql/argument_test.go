@@ -120,6 +120,12 @@ func TestObjectsAndListsAreBoundAsTheTypesOfTheDatabase(t *testing.T) {
 			t.Error(err)
 		}
 		bad := strings.Replace(row, `"n":null`, `"m":1`, 1)
+		rows := s.bind(t, `input "i" { type = any }`, `query = "SELECT (${input.i}::bound.inner)::text AS v, 1 AS n"`)
+		wantEqual(t, mustCall(t, rows, `{"i":{"n":1}}`), oneRow(`{"v":"(1,,)","n":1}`))
+		s.run(t, "ALTER TYPE bound.inner ADD ATTRIBUTE more int CASCADE")
+		wantEqual(t, mustCall(t, rows, `{"i":{"n":1}}`), oneRow(`{"v":"(1,,,)","n":1}`))
+		s.run(t, "ALTER TYPE bound.inner ADD ATTRIBUTE last int CASCADE")
+		wantEqual(t, mustCall(t, rows, `{"i":{"last":1}}`), oneRow(`{"v":"(,,,,1)","n":1}`))
 		wantEqual(t, mustFail(t, write, bad), `input.item has the member "m", and the type of the database has ["the name" "mood" "i" "n"]`)
 	})
 }
@@ -153,4 +159,13 @@ func TestAFractionIsNotRoundedToAnInteger(t *testing.T) {
 		wantEqual(t, mustFail(t, b, `{"x":1.5}`), "input.x must be an integer here, not 1.5")
 		wantEqual(t, mustFail(t, b, `{"x":1e30}`), "a number is out of range for its column")
 	})
+}
+
+func TestAFractionForALimitOfSQLiteIsExplained(t *testing.T) {
+	b := adaptertest.Bind(t, sqliteSource(t, `input "x" { type = number }`, `query = "SELECT id FROM items LIMIT ${input.x}"`))
+	_, err := b.Do(t.Context(), `{"x":1.5}`)
+	var f *adapters.Fault
+	if !errors.As(err, &f) || f.Message != sqliteNotInteger || !strings.Contains(f.Hint, "CAST(") {
+		t.Errorf("%v: %+v", err, f)
+	}
 }

@@ -111,8 +111,11 @@ func toFault(err error, dialect sqltext.Dialect, byCaller bool) *adapters.Fault 
 	if message == msgReadOnly {
 		f.Change = adapters.ChangeUndone
 	}
-	if message == msgToolMistake {
+	switch message {
+	case msgToolMistake:
 		f.Hint = quoteEngine(authorMessage(err, dialect))
+	case sqliteNotInteger:
+		f.Hint = "Declare the value as an integer, or write CAST(${…} AS INTEGER)"
 	}
 	if r.violated != nil {
 		f.Constraint = r.safeConstraint()
@@ -198,7 +201,7 @@ type report struct {
 // isMistake reports whether the engine refuses a statement for what it says, not for its own state.
 func (r *report) isMistake() bool {
 	switch r.message {
-	case msgStatement, msgForbidden, msgReadOnly, postgresWrongType, mysqlWrongType, sqliteWrongType,
+	case msgStatement, msgForbidden, msgReadOnly, postgresWrongType, mysqlWrongType, sqliteWrongType, sqliteNotInteger,
 		msgNumberRange, msgTextLength, msgCharacter, msgDivision:
 		return true
 	}
@@ -378,7 +381,7 @@ var sqliteMessages = map[int]string{
 	int(sqlite3.ErrConstraintCheck):      msgCheck,
 	int(sqlite3.ErrConstraintForeignKey): msgForeignKey,
 	int(sqlite3.ErrConstraintTrigger):    "the database rejected the change: ",
-	int(sqlite3.ErrConstraint):           sqliteWrongType, int(sqlite3.ErrMismatch): sqliteWrongType,
+	int(sqlite3.ErrConstraint):           sqliteWrongType, int(sqlite3.ErrMismatch): sqliteNotInteger,
 	int(sqlite3.ErrBusy): msgBusy, int(sqlite3.ErrLocked): msgBusy,
 	int(sqlite3.ErrReadonly): msgReadOnly, int(sqlite3.ErrAuth): msgReadOnly,
 	int(sqlite3.ErrFull): msgFull, int(sqlite3.ErrTooBig): msgTooLarge,
@@ -387,8 +390,9 @@ var sqliteMessages = map[int]string{
 }
 
 const (
-	sqliteWrongType = "a value has a type that its column does not accept"
-	sqliteDamaged   = "the database file is damaged or is not a SQLite database; its owner must check it"
+	sqliteWrongType  = "a value has a type that its column does not accept"
+	sqliteNotInteger = "a value must be an integer, for LIMIT, OFFSET and INTEGER PRIMARY KEY take no other"
+	sqliteDamaged    = "the database file is damaged or is not a SQLite database; its owner must check it"
 )
 
 var (

@@ -210,7 +210,7 @@ func (c pgCatalog) appendRow(dst []byte, object map[string]any, attributes []pgA
 	return append(dst, ')'), nil
 }
 
-// unknownAttribute returns the error of an object with a member that its composite type does not have.
+// unknownAttribute returns the error of an object that has a member too many.
 func unknownAttribute(object map[string]any, attributes []pgAttribute) error {
 	names := make([]string, len(attributes))
 	known := map[string]bool{}
@@ -219,10 +219,20 @@ func unknownAttribute(object map[string]any, attributes []pgAttribute) error {
 	}
 	for _, key := range value.Keys(object) {
 		if !known[key] {
-			return fmt.Errorf("has the member %q, and the type of the database has %q", key, names)
+			return &unknownMemberError{key, names}
 		}
 	}
 	return nil
+}
+
+// unknownMemberError is the reason of an object with a member that its composite type does not have.
+type unknownMemberError struct {
+	member string
+	known  []string
+}
+
+func (e *unknownMemberError) Error() string {
+	return fmt.Sprintf("has the member %q, and the type of the database has %q", e.member, e.known)
 }
 
 // appendQuoted appends a text in quotes, as arrays and rows read it.

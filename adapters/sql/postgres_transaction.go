@@ -27,6 +27,7 @@ type pgTransaction struct {
 	set      bool     // the settings are in effect: no statement has run since
 	before   []string // the sessionSettings at the beginning, behind a pooler
 	mayLock  bool     // a statement may have taken advisory locks of the session
+	rows     bool     // the last statement has a parameter of a composite type, whose attributes may have changed
 }
 
 // Rows beyond the limits of the result are read and discarded up to these limits. Beyond them the server
@@ -100,14 +101,17 @@ func isStandby(e *pgconn.PgError) bool {
 func (tx *pgTransaction) run(ctx context.Context, e *execution) error {
 	first := !tx.begun
 	err := tx.runOnce(ctx, e)
-	if first && tx.isStale(err) { // nothing has happened in the transaction yet
+	if tx.isStale(err) {
 		if tx.direct {
 			tx.statements.Remove(e.text)
 		}
-		if err := tx.rollback(ctx, nil); err != nil {
-			return err
+		tx.database.types.forget(e.text)
+		if first { // nothing has happened in the transaction yet
+			if err := tx.rollback(ctx, nil); err != nil {
+				return err
+			}
+			err = tx.runOnce(ctx, e)
 		}
-		err = tx.runOnce(ctx, e)
 	}
 	return tx.interruption(ctx, err)
 }
@@ -116,8 +120,14 @@ func (tx *pgTransaction) run(ctx context.Context, e *execution) error {
 // the session does not know it any more.
 func (tx *pgTransaction) isStale(err error) bool {
 	var report *pgconn.PgError
-	return err == errStale || tx.direct && errors.As(err, &report) &&
-		(report.Code == "26000" || report.Code == "0A000" && report.Routine == "RevalidateCachedQuery")
+	switch {
+	case err == errStale || tx.rows && errors.As(err, new(*unknownMemberError)):
+		return true
+	case !errors.As(err, &report):
+		return false
+	}
+	return tx.rows && report.Code == "22P02" ||
+		tx.direct && (report.Code == "26000" || report.Code == "0A000" && report.Routine == "RevalidateCachedQuery")
 }
 
 // errStale is the error of a statement whose columns have types that it did not have before.
@@ -137,6 +147,7 @@ func (tx *pgTransaction) runOnce(ctx context.Context, e *execution) error {
 	if e.byCaller && tx.superuser {
 		return modelError{errSuperuser}
 	}
+	tx.rows = known.catalog.hasComposites()
 	args, err := tx.convertOffsets(ctx, known, e.args)
 	if err != nil {
 		return err
@@ -179,9 +190,6 @@ func (tx *pgTransaction) runOnce(ctx context.Context, e *execution) error {
 	}
 	if err == errRowLimit {
 		err = nil
-	}
-	if err == errStale {
-		tx.database.types.forget(e.text)
 	}
 	return err
 }
