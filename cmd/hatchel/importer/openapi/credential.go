@@ -36,8 +36,13 @@ func (g *generator) credential(op *operation, p *parameter, n node) (sent bool, 
 	if slices.ContainsFunc(needs.schemes, func(s string) bool { return g.connections.placeOf(s) == place }) {
 		return true, nil // the connection sends it
 	}
+	optional := !n.get("required").isTrue()
+	if optional && needs.schemes != nil {
+		g.lose(op, "parameter left out", p.wire+" is a credential, and the connection sends another", n)
+		return true, nil
+	}
 	text := readText(n.get("description").text(), 150, g.loser(op, n))
-	p.secret = &secret{text: text, optional: !n.get("required").isTrue()}
+	p.secret = &secret{text: text, optional: optional}
 	p.secret.name = importer.Identifier(g.Name + "_" + strings.TrimPrefix(importer.Identifier(p.wire), "x_"))
 	p.secret.env = strings.ToUpper(p.secret.name)
 	p.constant = "secret." + p.secret.name
@@ -45,7 +50,13 @@ func (g *generator) credential(op *operation, p *parameter, n node) (sent bool, 
 		p.constant = `"` + p.wire + "=${" + p.constant + `}"`
 		p.wire, p.in = "Cookie", "header"
 	}
-	g.loseOnce(g.Name, "credential became a secret", place+" is the secret "+p.secret.name, n.place())
+	detail := place + " is the secret " + p.secret.name
+	if optional {
+		detail += ", which is optional: set " + p.secret.env + " if the service requires it"
+	}
+	if !slices.ContainsFunc(g.result.Losses, func(l importer.Loss) bool { return l.Detail == detail }) {
+		g.result.Lose(g.Name, "credential became a secret", detail, n.place())
+	}
 	op.addParameter(p)
 	return true, nil
 }

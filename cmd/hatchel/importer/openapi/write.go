@@ -41,7 +41,9 @@ func (g *generator) write() error {
 			firstReason(g.result.Losses[g.collected:]))
 	}
 	for _, s := range g.connections.secrets {
-		g.result.Export(s.env)
+		if !s.optional {
+			g.result.Export(s.env)
+		}
 	}
 	return nil
 }
