@@ -305,6 +305,7 @@ var (
 	inPath      = lazyregexp.New(`\{([A-Za-z_][A-Za-z0-9_.-]*)\}|\[([A-Za-z_][A-Za-z0-9_.-]*)\]`)
 	colonWord   = lazyregexp.New(`/:([A-Za-z_][A-Za-z0-9_]*)`)
 	globbed     = lazyregexp.New(`\{[^{}]*,[^{}]*\}|\[[0-9a-zA-Z]+-[0-9a-zA-Z]+(?::[0-9]+)?\]`)
+	oneSlash    = lazyregexp.New(`^(?i:(https?)):/{1,3}`) // curl accepts one slash and three
 	missingHost = lazyregexp.New(`^(?:[A-Za-z]+://)?` + mark)
 )
 
@@ -338,7 +339,7 @@ func replacePathPlaceholders(target string) string {
 
 // finish reads the URL, once all options are known.
 func (r *request) finish() error {
-	target := replacePlaceholders(r.target)
+	target := oneSlash.ReplaceAllString(replacePlaceholders(r.target), "$1://")
 	if r.glob && globbed.MatchString(strings.TrimPrefix(target, "http://[")) && !strings.Contains(target, "://[") {
 		return errors.New("the URL has a list {a,b} or a range [1-9], for which curl sends several requests; " +
 			"import one of them")

@@ -52,7 +52,7 @@ func Split(text string) (Command, error) {
 	if len(text) > maxCommand {
 		return Command{}, fmt.Errorf("the command is larger than %d MiB", maxCommand>>20)
 	}
-	text = strings.TrimSpace(strings.TrimPrefix(text, "\ufeff"))
+	text = unquoteMarkdown(strings.TrimSpace(strings.TrimPrefix(text, "\ufeff")))
 	if m := prompt.FindString(text); m != "" {
 		text = strings.TrimSpace(strings.TrimPrefix(text, strings.TrimSuffix(m, "curl")))
 	}
@@ -67,6 +67,18 @@ func Split(text string) (Command, error) {
 		return splitPowerShell(text)
 	}
 	return splitShell(text)
+}
+
+// unquoteMarkdown returns a text without the back quotes around code.
+func unquoteMarkdown(text string) string {
+	if code, fenced := strings.CutPrefix(text, "```"); fenced {
+		_, code, _ = strings.Cut(code, "\n") // its language
+		return strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(code), "```"))
+	}
+	if len(text) > 1 && text[0] == '`' && strings.Count(text, "`") == 2 {
+		return strings.TrimSpace(strings.Trim(text, "`"))
+	}
+	return text
 }
 
 // splitShell reads a command of a POSIX shell.
@@ -124,6 +136,8 @@ func quoteBrackets(text string) string {
 
 // shellReader finds the curl command among the statements of a text.
 type shellReader struct {
+	inPipe  bool
+	piped   *string // what the program before a pipe prints, if it is known
 	found   []Command
 	others  []Command
 	dropped []string
@@ -133,14 +147,16 @@ type shellReader struct {
 func (s *shellReader) statement(stmt *syntax.Stmt, operator string) error {
 	switch cmd := stmt.Cmd.(type) {
 	case *syntax.BinaryCmd:
+		isPipe := cmd.Op == syntax.Pipe || cmd.Op == syntax.PipeAll
+		s.inPipe = isPipe
 		if err := s.statement(cmd.X, operator); err != nil {
 			return err
 		}
-		after := "the command after it,"
-		if cmd.Op == syntax.Pipe || cmd.Op == syntax.PipeAll {
-			after = "the pipe to"
+		if s.inPipe = false; isPipe {
+			defer func() { s.piped = nil }()
+			return s.statement(cmd.Y, "the pipe to")
 		}
-		return s.statement(cmd.Y, after)
+		return s.statement(cmd.Y, "the command after it,")
 	case *syntax.CallExpr:
 		return s.call(stmt, cmd, operator)
 	case *syntax.DeclClause:
@@ -163,8 +179,20 @@ func (s *shellReader) call(stmt *syntax.Stmt, call *syntax.CallExpr, operator st
 		c.Words = append(c.Words, word)
 	}
 	switch {
+	case len(c.Words) == 0 && len(call.Assigns) == 1 && substitution(call.Assigns[0].Value) != nil:
+		s.dropped = append(s.dropped, c.Dropped...)
+		for _, inner := range substitution(call.Assigns[0].Value).Stmts {
+			if err := s.statement(inner, ""); err != nil {
+				return err
+			}
+		}
+		return nil
 	case len(c.Words) == 0:
 		s.dropped = append(s.dropped, c.Dropped...)
+		return nil
+	case c.Words[0] == "true" && operator != "":
+		return nil
+	case !isCurl(c.Words[0]) && operator == "" && s.readPrinted(stmt, c):
 		return nil
 	case !isCurl(c.Words[0]) && operator == "":
 		s.others = append(s.others, c)
@@ -178,6 +206,9 @@ func (s *shellReader) call(stmt *syntax.Stmt, call *syntax.CallExpr, operator st
 	case stmt.Background:
 		return errors.New("an & that is not quoted ends the command in a shell: write the URL in quotes")
 	}
+	if s.piped != nil && operator == "the pipe to" {
+		c.Stdin, c.HasStdin = *s.piped, true
+	}
 	for _, r := range stmt.Redirs {
 		if err := c.redirect(r); err != nil {
 			return err
@@ -185,6 +216,43 @@ func (s *shellReader) call(stmt *syntax.Stmt, call *syntax.CallExpr, operator st
 	}
 	s.found = append(s.found, c)
 	return nil
+}
+
+// substitution returns the only part of a word if a shell computes it with commands, or nil.
+func substitution(w *syntax.Word) *syntax.CmdSubst {
+	if w == nil || len(w.Parts) != 1 {
+		return nil
+	}
+	part := w.Parts[0]
+	if quoted, ok := part.(*syntax.DblQuoted); ok && len(quoted.Parts) == 1 {
+		part = quoted.Parts[0]
+	}
+	sub, _ := part.(*syntax.CmdSubst)
+	return sub
+}
+
+// readPrinted keeps what echo, printf and cat print for the program after a pipe. It reports whether that is known.
+func (s *shellReader) readPrinted(stmt *syntax.Stmt, c Command) bool {
+	if !s.inPipe {
+		return false
+	}
+	for _, r := range stmt.Redirs {
+		if err := c.redirect(r); err != nil {
+			return false
+		}
+	}
+	args := c.Words[1:]
+	for len(args) > 0 && (args[0] == "-n" || args[0] == "%s" || args[0] == "%s\n") {
+		args = args[1:]
+	}
+	switch {
+	case c.Words[0] == "cat" && c.HasStdin && len(args) == 0:
+		s.piped = &c.Stdin
+	case (c.Words[0] == "echo" || c.Words[0] == "printf") && len(args) > 0:
+		text := strings.Join(args, " ")
+		s.piped = &text
+	}
+	return s.piped != nil
 }
 
 func isCurl(word string) bool {
