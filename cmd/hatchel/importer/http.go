@@ -22,6 +22,15 @@ func (h HTTP) Block() string {
 	return strings.Join(append(lines, h.Rest...), "\n") + "\n}\n"
 }
 
+// BytesContent returns the block with which a tool answers the bytes of a response. kind is image, audio or resource.
+func BytesContent(tool, kind, mediaType string) string {
+	lines := []string{"data = output.body", "mime_type = " + Quote(mediaType)}
+	if kind == "resource" {
+		lines = append(lines, "uri = "+Quote("result://"+tool))
+	}
+	return "content " + Quote(kind) + " {\n" + strings.Join(lines, "\n") + "\n}"
+}
+
 // Map returns a map with an entry on each line; empty for none.
 func Map(entries []string) string {
 	if len(entries) == 0 {

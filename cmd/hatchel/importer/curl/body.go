@@ -261,17 +261,29 @@ func (g *generator) write() {
 		queries = append(queries, q)
 	}
 	file := importer.FileName(g.connection)
-	origin := g.method + " " + g.url.Host
+	origin := g.method + " " + g.connection
+	if g.server == nil {
+		origin = g.method + " " + g.url.Host
+	}
 	for _, s := range g.secrets {
 		g.result.Blocks = append(g.result.Blocks, importer.Block{File: file, Origin: origin,
 			Text: importer.Secret(s.name, s.env)})
 	}
-	if isReadable := hostname.IsReadable(g.url); isReadable && len(g.secrets) > 0 {
+	if g.server == nil && hostname.IsReadable(g.url) && len(g.secrets) > 0 {
 		g.lose("credential over http", "others can read the credentials on the way: write https in base_url if the "+
 			"service has it")
 	}
-	conn := "connection \"http\" " + importer.Quote(g.connection) + " {\n" +
-		"base_url = " + importer.Quote(g.url.Scheme+"://"+g.url.Host) + "\n"
+	base, host := importer.Quote(g.url.Scheme+"://"+g.url.Host), g.url.Host
+	if g.server != nil {
+		base, host = g.server.base, "the server "+g.connection
+		for _, name := range g.server.variables {
+			g.result.Blocks = append(g.result.Blocks, importer.Block{File: file, Origin: origin,
+				Text: "variable " + importer.Quote(name) + " { type = string }\n"})
+			const note = "The URL of the connection %s has the variable %s: set it with --var %[2]s=… or HATCHEL_VAR_%[2]s."
+			g.result.Notes = append(g.result.Notes, fmt.Sprintf(note, g.connection, name))
+		}
+	}
+	conn := "connection \"http\" " + importer.Quote(g.connection) + " {\nbase_url = " + base + "\n"
 	for _, kind := range []string{"headers", "bearer", "basic", "header", "query"} {
 		switch entries := g.auth[kind]; {
 		case len(entries) == 0:
@@ -286,7 +298,7 @@ func (g *generator) write() {
 	g.result.Blocks = append(g.result.Blocks, importer.Block{File: file, Origin: origin, Text: conn + "}\n"})
 
 	path := g.result.Describe(g.name, "its path", printedPath(g.template), "", 500)
-	description := g.method + " " + path + " of " + g.url.Host +
+	description := g.method + " " + path + " of " + host +
 		". Imported from a command: say here what it does and when to use it."
 	text := "tool " + importer.Quote(g.name) + " {\ndescription = " + importer.Quote(description) + "\n"
 	if d, err := time.ParseDuration(g.timeout + "s"); err == nil && d > 0 {
@@ -294,7 +306,7 @@ func (g *generator) write() {
 	}
 	block := importer.HTTP{Connection: g.connection, Method: g.method, URL: g.template, Query: importer.Map(queries),
 		Headers: importer.Map(g.fields), Rest: append(g.content, g.as()...)}
-	text += strings.Join(g.inputs, "") + "\n" + block.Block() + "}\n"
+	text += strings.Join(g.inputs, "") + "\n" + block.Block() + g.answer() + "}\n"
 	file = importer.FileName(g.name)
 	g.result.Blocks = append(g.result.Blocks, importer.Block{File: file, Origin: origin, Text: text})
 	g.lose("description to write", "a command does not say what it is for")

@@ -43,6 +43,9 @@ type request struct {
 	isBinary   bool // --data-binary
 	follows    bool // -L
 	otherAuth  bool // a way to authenticate that no connection has
+
+	computed []string // programs whose output is part of a word
+	server   *server  // of a URL whose host is a variable
 }
 
 // loss is something of the command that the tool does not have.
@@ -53,7 +56,7 @@ func (r *request) lose(kind, detail string) { r.losses = append(r.losses, loss{k
 // parse reads a command.
 func parse(c Command) (*request, error) {
 	words := c.Words
-	r := &request{glob: true, scheme: "http", stdin: c.Stdin, hasStdin: c.HasStdin}
+	r := &request{glob: true, scheme: "http", stdin: c.Stdin, hasStdin: c.HasStdin, computed: c.Computed}
 	for _, d := range c.Dropped {
 		r.lose("part left out", d+" is no part of a request")
 	}
@@ -300,13 +303,12 @@ func (r *request) addData(value string) error {
 const mark = "__hatchel__"
 
 var (
-	braces      = lazyregexp.New(`\{\{\s*\$?([A-Za-z_][A-Za-z0-9_. -]*?)\s*\}\}`)
-	brackets    = lazyregexp.New(`<([A-Za-z][A-Za-z0-9 _.-]{0,60})>`)
-	inPath      = lazyregexp.New(`\{([A-Za-z_][A-Za-z0-9_.-]*)\}|\[([A-Za-z_][A-Za-z0-9_.-]*)\]`)
-	colonWord   = lazyregexp.New(`/:([A-Za-z_][A-Za-z0-9_]*)`)
-	globbed     = lazyregexp.New(`\{[^{}]*,[^{}]*\}|\[[0-9a-zA-Z]+-[0-9a-zA-Z]+(?::[0-9]+)?\]`)
-	oneSlash    = lazyregexp.New(`^(?i:(https?)):/{1,3}`) // curl accepts one slash and three
-	missingHost = lazyregexp.New(`^(?:[A-Za-z]+://)?` + mark)
+	braces    = lazyregexp.New(`\{\{\s*\$?([A-Za-z_][A-Za-z0-9_. -]*?)\s*\}\}`)
+	brackets  = lazyregexp.New(`<([A-Za-z][A-Za-z0-9 _.-]{0,60})>`)
+	inPath    = lazyregexp.New(`\{([A-Za-z_][A-Za-z0-9_.-]*)\}|\[([A-Za-z_][A-Za-z0-9_.-]*)\]`)
+	colonWord = lazyregexp.New(`/:([A-Za-z_][A-Za-z0-9_]*)`)
+	globbed   = lazyregexp.New(`\{[^{}]*,[^{}]*\}|\[[0-9a-zA-Z]+-[0-9a-zA-Z]+(?::[0-9]+)?\]`)
+	oneSlash  = lazyregexp.New(`^(?i:(https?)):/{1,3}`) // curl accepts one slash and three
 )
 
 // replacePlaceholders replaces {{name}} and <name>, which documentation writes for values, by references.
@@ -345,8 +347,9 @@ func (r *request) finish() error {
 			"import one of them")
 	}
 	target = strings.ReplaceAll(replacePathPlaceholders(target), reference, mark)
-	if missingHost.MatchString(target) {
-		return errors.New("the host of the URL is a variable; write the host")
+	target, err := r.readServer(target)
+	if err != nil {
+		return err
 	}
 	hasScheme := strings.Contains(strings.SplitN(target, "?", 2)[0], "://")
 	if !hasScheme {
@@ -357,8 +360,7 @@ func (r *request) finish() error {
 	switch {
 	case problem != "":
 		return fmt.Errorf("the URL of the command cannot be imported: %s", problem)
-	case strings.Contains(u.Host, mark):
-		return errors.New("the host of the URL is a variable; write the host")
+	case r.server != nil:
 	case !hasScheme && hostname.IsReadable(u):
 		r.lose("no scheme", "curl sends http to an address without a scheme: write https in base_url if the service "+
 			"has it")

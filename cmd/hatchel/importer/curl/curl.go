@@ -25,6 +25,9 @@ func Import(c Command, name string) (*importer.Result, error) {
 	}
 	g := &generator{request: req, result: new(importer.Result), names: importer.Names{}}
 	g.connection, g.secretNames = connectionName(req.url), importer.Names{}
+	if g.server != nil && g.server.connection != "" {
+		g.connection = g.server.connection
+	}
 	g.path()
 	if name == "" {
 		name = toolName(req.method, g.words, strings.HasSuffix(g.template, "}"))
@@ -55,6 +58,7 @@ type generator struct {
 	fields      []string // entries of headers
 	content     []string // the argument with the body
 	contentType string   // a header for the body; empty if its argument says it
+	mediaType   string   // of the response, if it is known
 	decoding    string   // how the response is decoded; empty for JSON
 	secrets     []secret
 	auth        map[string][]string // entries of the arguments of auth
@@ -138,7 +142,10 @@ func (g *generator) path() {
 			g.referencesOfPath(word)
 		case isID:
 			what := "id"
-			if last != "" {
+			if name := strings.TrimPrefix(strings.ToUpper(plain), "YOUR_"); stand.MatchString(plain) &&
+				strings.Trim(name, "X*.…") != "" {
+				what = strings.ToLower(name)
+			} else if last != "" {
 				what = singular(last) + "_id"
 			}
 			if isRandomWord(plain) {
@@ -194,6 +201,8 @@ func (g *generator) credentialsOfPath(escaped string) (found [][2]int) {
 		names := strings.Split(word, mark)
 		switch {
 		case overlaps(found, start, end):
+		case stand.MatchString(word) && credential.IsName(word):
+			found = append(found, [2]int{start, end})
 		case len(names) == 3 && credential.IsName(strings.TrimPrefix(names[1], "-")):
 			from := start + len(names[0])
 			found = append(found, [2]int{from, end - len(names[2])})
@@ -235,12 +244,17 @@ func (g *generator) referencesOfPath(word string) {
 	}
 }
 
+// sibilant matches plurals with es.
+var sibilant = lazyregexp.New(`(ch|sh|x|ss)es$`)
+
 // singular returns a plural without its ending.
 func singular(word string) string {
 	word = importer.Identifier(word)
 	switch {
 	case strings.HasSuffix(word, "ies") && len(word) > 4:
 		return word[:len(word)-3] + "y"
+	case sibilant.MatchString(word):
+		return strings.TrimSuffix(word, "es")
 	case strings.HasSuffix(word, "ss") || len(word) < 4:
 		return word
 	}
@@ -293,8 +307,10 @@ func (g *generator) query() {
 		value := values[key][0]
 		entry := ""
 		switch {
-		case isCredential(key, value), namesCredential(value):
+		case isCredential(key, value) && !isDataName(key), namesCredential(value):
 			entry = g.secret(key, value)
+		case importer.ContainsCredential(value), credential.LooksRandom(value):
+			entry = "input." + g.input(key, "optional(string)")
 		case strings.Contains(strings.Join(values[key], ""), reference):
 			entry = "input." + g.input(key, "optional(string)")
 		case importer.Steers(key + " " + strings.Join(values[key], " ")):

@@ -142,8 +142,7 @@ func TestCommandsOfOneHostShareItsConnection(t *testing.T) {
 
 func TestWhatIsNoPlainCommandIsRefused(t *testing.T) {
 	for command, want := range map[string]string{
-		"curl $(cat url)":                         "the host of the URL is a variable",
-		"curl https://{{base_url}}/x":             "the host of the URL is a variable",
+		"curl $(cat url)":                         "the host of the URL is computed by the shell",
 		"curl a.example; curl b.example":          "2 curl commands",
 		"curl a.example --next b.example":         "--next",
 		"curl -K f a.example":                     "reads options from a file",
@@ -166,7 +165,7 @@ func TestWhatIsNoPlainCommandIsRefused(t *testing.T) {
 		"wget https://a.example":                   "the command is wget",
 		"curl ftp://a.example":                     "https:// or http://",
 		"curl -X PURGE https://a.example":          "PURGE",
-		"curl https://$HOST/x":                     "host of the URL",
+		"curl https://u@$HOST/x":                   "behind a user",
 		"curl 'https://a.example":                  "not valid",
 		"curl -H":                                  "requires a value",
 		"curl https://a.example -H 'no colon'":     "has no value",

@@ -1,12 +1,16 @@
 package curl
 
 import (
+	"cmp"
 	"fmt"
+	"mime"
+	"path"
 	"slices"
 	"strings"
 
 	"hatchel/cmd/hatchel/importer"
 	"hatchel/internal/credential"
+	"hatchel/internal/lazyregexp"
 )
 
 // sentCredential is a way to authenticate with a header. The header of a bearer token is empty.
@@ -161,6 +165,9 @@ func (g *generator) decode() {
 	for _, h := range g.request.headers {
 		if strings.EqualFold(h[0], "Accept") {
 			if g.decoding = decodingOf(h[1]); g.decoding != "" {
+				mediaType, _, _ := strings.Cut(h[1], ",")
+				mediaType, _, _ = strings.Cut(mediaType, ";")
+				g.mediaType = strings.ToLower(strings.TrimSpace(mediaType))
 				return
 			}
 			if strings.Contains(h[1], "json") {
@@ -170,31 +177,56 @@ func (g *generator) decode() {
 	}
 	for _, name := range []string{g.output, g.url.Path} {
 		if g.decoding = decodingOfFile(name); g.decoding != "" {
+			g.mediaType, _, _ = strings.Cut(mime.TypeByExtension(path.Ext(name)), ";")
 			return
 		}
 	}
+}
+
+// answer returns the block with which the tool answers bytes; empty for other results.
+func (g *generator) answer() string {
+	if g.decoding != "bytes" || g.method == "HEAD" {
+		return ""
+	}
+	base, kind := g.mediaType, "resource"
+	for _, word := range []string{"image", "audio"} {
+		if strings.HasPrefix(base, word+"/") && base != "image/svg+xml" {
+			kind = word
+		}
+	}
+	switch {
+	case !strings.Contains(base, "*"):
+	case kind == "image":
+		base = "image/png"
+	case kind == "audio":
+		base = "audio/mpeg"
+	default:
+		base = ""
+	}
+	return importer.BytesContent(g.name, kind, cmp.Or(base, "application/octet-stream")) + "\n"
 }
 
 // decodingOf returns how a response of the accepted types is decoded; empty for JSON.
 func decodingOf(accept string) string {
 	decoding := ""
 	for part := range strings.SplitSeq(accept, ",") {
-		mime, _, _ := strings.Cut(part, ";")
-		switch mime = strings.ToLower(strings.TrimSpace(mime)); {
-		case strings.HasSuffix(mime, "json"), mime == "*/*", mime == "application/*", strings.Contains(mime, reference):
+		name, _, _ := strings.Cut(part, ";")
+		switch name = strings.ToLower(strings.TrimSpace(name)); {
+		case lines.MatchString(name):
+			decoding = cmp.Or(decoding, "text")
+		case strings.HasSuffix(name, "json"), name == "*/*", name == "application/*", strings.Contains(name, reference):
 			return ""
-		case decoding != "":
-		case strings.HasPrefix(mime, "text/"), strings.HasSuffix(mime, "xml"), strings.HasSuffix(mime, "yaml"),
-			strings.HasSuffix(mime, "ndjson"), strings.HasSuffix(mime, "jsonl"), strings.HasSuffix(mime, "csv"),
-			strings.HasSuffix(mime, "javascript"), strings.HasSuffix(mime, "json-seq"), strings.HasSuffix(mime, "+raw"),
-			strings.HasSuffix(mime, ".raw"), strings.HasSuffix(mime, ".diff"), strings.HasSuffix(mime, ".patch"):
-			decoding = "text"
-		case strings.Contains(mime, "/"):
-			decoding = "bytes"
+		case textType.MatchString(name):
+			decoding = cmp.Or(decoding, "text")
+		case strings.Contains(name, "/"):
+			decoding = cmp.Or(decoding, "bytes")
 		}
 	}
 	return decoding
 }
+
+// textType matches media types whose values are text.
+var textType = lazyregexp.New(`^text/|(xml|yaml|csv|javascript|graphql|toml|[.+](raw|diff|patch|html|text|full))$`)
 
 // fileTypes are the endings of the names of files by how they are decoded.
 var fileTypes = map[string][]string{

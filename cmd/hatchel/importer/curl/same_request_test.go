@@ -62,6 +62,10 @@ var sameRequests = []sameRequest{
 	{command: `curl 'HOST/search?pretty&q=a+b%26c&page=2&on=true&n=007'`},
 	{command: `curl 'HOST/a?tag=a&tag=b' --url-query 'q=a b' --url-query '+raw=%20'`},
 	{command: `curl -G HOST/a --data-urlencode 'q=a b&c' -d x=1 --data-urlencode '=plain'`, args: `{"plain":""}`},
+	{command: `curl "$BASE_URL/orders?x=1"`, env: "BASE_URL=http://HOST HATCHEL_VAR_base_url=http://HOST"},
+	{command: `curl "http://$API_HOST/x"`, env: "API_HOST=HOST HATCHEL_VAR_api_host=HOST"},
+	{command: `curl http://HOST/x/9`, text: `curl '{{baseUrl}}/x/:id'`, env: "HATCHEL_VAR_base_url=http://HOST", args: `{"id":"9"}`},
+	{command: `curl http://127.0.0.1:PORT/x`, text: `curl http://127.0.{{net}}.1:PORT/x`, env: "HATCHEL_VAR_net=0"},
 	// methods
 	{command: `curl -X DELETE HOST/orders/9`, text: `curl -X delete HOST/orders/9`, wants: "as it is written", args: `{"order_id":9}`},
 	{command: `curl -I HOST/orders`},
@@ -71,6 +75,11 @@ var sameRequests = []sameRequest{
 	// headers
 	{command: `curl HOST/reports -H 'Accept: text/csv' -H 'Accept-Language: de' -A agent/1 -e http://a.example/`},
 	{command: `curl HOST/x -H 'Accept: application/vnd.github+json' -H 'X-GitHub-Api-Version: 2022-11-28'`},
+	{command: `curl HOST/x.bin -H 'Accept: application/pdf, image/*'`},
+	{command: `curl HOST/x -o scan.png`},
+	{command: `curl HOST/repos/o/r/issues/3`, text: `curl HOST/repos/OWNER/REPO/issues/ISSUE_NUMBER`,
+		args: `{"owner":"o","repo":"r","issue_number":"3"}`},
+	{command: `curl 'HOST/t?ids=7ouMYWpwJ422jRcDASZB7P'`, args: `{"ids":"7ouMYWpwJ422jRcDASZB7P"}`},
 	{command: `curl HOST/x -H 'X-A: 1' -H 'x-a: 2' -H 'X-Empty;' -H 'Content-Type: application/json'`},
 	{command: `curl HOST/x -H 'Idempotency-Key: k1' -d a=b`, args: `{"idempotency_key":"k1","a":"b"}`},
 	{command: `curl HOST/x -H "X-Tenant: $T"`, env: "T=acme", args: `{"x_tenant":"acme"}`},
@@ -149,11 +158,14 @@ func TestAToolSendsWhatCurlSends(t *testing.T) {
 		}
 	}
 	host := strings.TrimPrefix(server.URL, "http://")
+	_, port, _ := strings.Cut(host, ":")
+	places := strings.NewReplacer("HOST_", "HOST_", "API_HOST", "API_HOST", "HOST", host, "PORT", port)
 	for _, one := range sameRequests {
 		t.Run(one.command, func(t *testing.T) {
-			cmd := exec.CommandContext(t.Context(), "bash", "-c", strings.ReplaceAll(one.command, "HOST", host)+" </dev/null")
+			one.env = places.Replace(one.env)
+			cmd := exec.CommandContext(t.Context(), "bash", "-c", places.Replace(one.command)+" </dev/null")
 			if strings.Contains(one.command, "<<") {
-				cmd = exec.CommandContext(t.Context(), "bash", "-c", strings.ReplaceAll(one.command, "HOST", host))
+				cmd = exec.CommandContext(t.Context(), "bash", "-c", places.Replace(one.command))
 			}
 			cmd.Dir = dir
 			cmd.Env = append(os.Environ(), strings.Fields(one.env)...)
@@ -165,7 +177,7 @@ func TestAToolSendsWhatCurlSends(t *testing.T) {
 			if text == "" {
 				text = one.command
 			}
-			files := callImported(t, dir, strings.ReplaceAll(text, "HOST", host), one)
+			files := callImported(t, dir, places.Replace(text), one)
 			select {
 			case got := <-requests:
 				if !reflect.DeepEqual(got, want) {

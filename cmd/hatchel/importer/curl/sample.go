@@ -229,6 +229,13 @@ func (s *sample) text() string {
 	return s.kind
 }
 
+// dataName matches names of values that look random and are data.
+var dataName = lazyregexp.New(`(?i)(^|[^a-z])(ids?|uuids?|guids?|cursor|after|before|hash|sha|sha256|digest|etag|ref|` +
+	`page_?token|next)$|[a-z]Ids?$`)
+
+// isDataName reports whether a parameter of this name is data, even if its value looks random.
+func isDataName(name string) bool { return dataName.MatchString(name) && !credential.IsName(name) }
+
 // isCredential reports whether a value must not be written.
 func isCredential(name, value string) bool {
 	return credential.MayBeName(name) || importer.ContainsCredential(value) || credential.LooksRandom(value)
@@ -246,7 +253,8 @@ var version = lazyregexp.New(`^v[0-9]+([._][0-9]+)*(alpha|beta)?[0-9]*$|` +
 	`^[0-9]{4}-[0-9]{2}(-[0-9]{2})?$|^[0-9]+\.[0-9]+$`)
 
 // stand matches what documentation writes in place of a value, such as XXXX and YOUR_ID.
-var stand = lazyregexp.New(`^[Xx*]{3,}$|^(YOUR|your)[-_][A-Za-z0-9_-]+$|^MY_[A-Z0-9_]+$|^\.\.\.$|^…$`)
+var stand = lazyregexp.New(`^[Xx*]{3,}$|^(YOUR|your)[-_][A-Za-z0-9_-]+$|^[A-Z]{2,}(_[A-Z0-9]+)+$|^\.\.\.$|^…$|` +
+	`^(OWNER|REPO|ORG|USER|USERNAME|ID|NAME|UUID|PROJECT|BRANCH|TAG|KEY|TOKEN)$`)
 
 // looksLikeID returns the type of a path word that looks like an id.
 func looksLikeID(word string) (typ string, ok bool) {

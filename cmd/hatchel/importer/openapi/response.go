@@ -121,11 +121,7 @@ func (op *operation) binary(kind, mediaType string) {
 		base = "application/octet-stream"
 	}
 	op.body = append(op.body, `as = "bytes"`)
-	lines := []string{"data = output.body", "mime_type = " + importer.Quote(base)}
-	if kind == "resource" {
-		lines = append(lines, "uri = "+importer.Quote("result://"+op.name))
-	}
-	op.after = append(op.after, "content "+importer.Quote(kind)+" {\n"+strings.Join(lines, "\n")+"\n}")
+	op.after = append(op.after, importer.BytesContent(op.name, kind, base))
 }
 
 // pages adds a paginate block where the document is sure how the answer continues.
