@@ -47,6 +47,18 @@ func dialectOf(db database) sqltext.Dialect {
 	return sqltext.SQLite
 }
 
+// TextNumbers reports which numbers of a connection block are answered as text: decimals, and integers that JavaScript
+// rounds.
+func TextNumbers(config any) (decimals, integers bool) {
+	switch c := config.(type) {
+	case *serverConnection:
+		return !c.decimalsAsNumbers(), c.bigIntegersAsText()
+	case *sqliteConnection:
+		return false, c.bigIntegersAsText()
+	}
+	return false, false
+}
+
 // ReadOnly reports whether the configuration of a connection block has mode = "ro".
 func ReadOnly(config any) bool {
 	c, ok := config.(interface{ readOnly() bool })

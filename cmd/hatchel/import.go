@@ -283,6 +283,7 @@ func importSchema(
 	for _, t := range folder.config.Tools {
 		o.Existing = append(o.Existing, t.Name)
 	}
+	o.TextDecimals, o.TextIntegers = sql.TextNumbers(conn.Config)
 	if o.Kind, o.Connection = conn.Kind, conn.Name; o.Writes && sql.ReadOnly(conn.Config) {
 		at := ""
 		if dir != "." {

@@ -21,16 +21,20 @@ type Query func(ctx context.Context, text string) ([]map[string]any, error)
 type kind int
 
 const (
-	opaque   kind = iota // can be read as text; tools do not take a value of it
-	binary               // left out
-	text                 // also enumerations
-	integer              //
-	number               //
-	boolean              //
-	date                 //
-	instant              // date and time
-	uuid                 //
-	document             // JSON
+	binary      kind = iota // left out, because no input can have its values
+	text                    // also enumerations, and types that are read and written as text
+	integer                 //
+	number                  //
+	decimal                 // a number with digits that a JSON number may lose
+	boolean                 //
+	date                    //
+	clock                   // time of day, or a duration, without time zone
+	offsetClock             // time of day with time zone
+	local                   // date and time without time zone
+	instant                 // date and time with time zone
+	uuid                    //
+	document                // JSON
+	loose                   // of SQLite: a text or a number, as it was stored
 )
 
 // table is one table or view.
@@ -65,6 +69,10 @@ type column struct {
 	defaultDenied      bool // the role may not use the sequence of its default
 	credential         bool // its name is that of a credential, such as password_hash: no imported tool has it
 	maxLength          int
+	large              bool     // an integer that JavaScript may round
+	unequal            bool     // the database has no = for its values
+	compare            string   // how a statement compares a value, which is %s; empty for the value alone
+	refusal            string   // why no input can have a value, if it is binary
 	values             []string // of an enumeration or CHECK (x IN …); empty for none
 }
 
@@ -162,8 +170,9 @@ func (t *table) addColumn(d dialect, row map[string]any, r *importer.Result) {
 		return
 	}
 	c.comment = r.Describe(t.origin(), "the comment of "+c.name, str(row, "comment"), c.name, maxComment)
+	c.refusal = "whose values have no form that an input can have"
 	if d.classify(row, c); c.kind == binary {
-		r.Lose(t.origin(), "column left out", fmt.Sprintf("%s has the type %s", c.name, c.typ), c.name)
+		r.Lose(t.origin(), "column left out", fmt.Sprintf("%s has the type %s, %s", c.name, c.typ, c.refusal), c.name)
 		if !c.nullable && !c.hasDefault && !c.generated {
 			t.columns = append(t.columns, c) // insert needs it
 		}
@@ -183,7 +192,7 @@ func (t *table) addColumn(d dialect, row map[string]any, r *importer.Result) {
 // isCredential reports whether a column holds credentials, or what is computed from them, by its name. A number, a date
 // or a truth about one is none, such as password_changed_at.
 func isCredential(c *column) bool {
-	if c.kind != opaque && c.kind != text && c.kind != uuid && c.kind != document || len(c.values) > 0 {
+	if c.kind != text && c.kind != uuid && c.kind != document && c.kind != loose || len(c.values) > 0 {
 		return false
 	}
 	name := c.name

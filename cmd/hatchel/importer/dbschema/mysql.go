@@ -2,6 +2,8 @@ package dbschema
 
 import (
 	"context"
+	"fmt"
+	"strconv"
 	"strings"
 
 	"hatchel/internal/lazyregexp"
@@ -52,13 +54,14 @@ WHERE t.CONSTRAINT_SCHEMA = DATABASE() AND t.CONSTRAINT_TYPE = 'CHECK' ORDER BY 
 	return rows, err
 }
 
+// mysqlKinds are the kinds of the types of MySQL and MariaDB. A type that is not listed is text, such as set and inet6.
 var mysqlKinds = map[string]kind{
 	"tinyint": integer, "smallint": integer, "mediumint": integer, "int": integer, "bigint": integer, "year": integer,
-	"float": number, "double": number, "decimal": number,
-	"date": date, "datetime": instant, "timestamp": instant, "uuid": uuid,
+	"float": number, "double": number, "decimal": decimal, "bit": integer,
+	"date": date, "datetime": local, "timestamp": local, "time": clock, "uuid": uuid,
 	"char": text, "varchar": text, "tinytext": text, "text": text, "mediumtext": text, "longtext": text, "enum": text,
 	"json": document, "binary": binary, "varbinary": binary, "tinyblob": binary, "blob": binary, "mediumblob": binary,
-	"longblob": binary, "bit": binary, "geometry": binary, "point": binary, "linestring": binary, "polygon": binary,
+	"longblob": binary, "geometry": binary, "point": binary, "linestring": binary, "polygon": binary,
 	"multipoint": binary, "multilinestring": binary, "multipolygon": binary,
 	"geometrycollection": binary, "vector": binary,
 }
@@ -71,10 +74,23 @@ var mysqlEscapes = strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\r`, "\r", `\0`, 
 
 func (mysql) classify(row map[string]any, c *column) {
 	base := strings.ToLower(str(row, "base_type"))
-	c.kind = mysqlKinds[base]
+	var known bool
+	if c.kind, known = mysqlKinds[base]; !known {
+		c.kind = text
+	}
 	switch {
-	case strings.EqualFold(c.typ, "tinyint(1)"):
-		c.kind = boolean
+	case c.kind == binary:
+		c.refusal = "and tools have no bytes"
+	case base == "bigint":
+		c.large = true
+	case base == "bit" && lengthOf(c.typ) > 63:
+		c.kind, c.refusal = binary, "whose values may be larger than an integer"
+	case base == "bit":
+		c.large = true
+	case base == "float": // a number that is not rounded as the column is would equal none of its values
+		c.compare = "CAST(%s AS FLOAT)"
+	case base == "decimal": // a text would be compared as a floating-point number
+		c.compare = castToDecimal(c.typ)
 	case base == "char" || base == "varchar":
 		c.maxLength = lengthOf(c.typ)
 	case base == "enum":
@@ -82,6 +98,22 @@ func (mysql) classify(row map[string]any, c *column) {
 			c.values = append(c.values, mysqlEscapes.Replace(unquote(v)))
 		}
 	}
+}
+
+// decimalSize matches the number of digits of a type decimal(10,2), and of those after the point.
+var decimalSize = lazyregexp.New(`\(([0-9]+),([0-9]+)\)`)
+
+// castToDecimal returns the cast to a decimal that has the digits of a type before the point, and after it as many as
+// can be.
+func castToDecimal(typ string) string {
+	const most, mostAfter = 65, 30
+	before := most - mostAfter
+	if size := decimalSize.FindStringSubmatch(typ); size != nil {
+		digits, _ := strconv.Atoi(size[1])
+		after, _ := strconv.Atoi(size[2])
+		before = digits - after
+	}
+	return fmt.Sprintf("CAST(%%s AS DECIMAL(%d,%d))", most, min(mostAfter, most-before))
 }
 
 func (mysql) quote(name string) string {

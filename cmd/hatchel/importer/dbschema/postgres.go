@@ -3,6 +3,7 @@ package dbschema
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -34,14 +35,20 @@ func mayWrite(verb, event, command, bit string) string {
 const insertTrigger = ` g.tgrelid = c.oid AND NOT g.tgisinternal AND g.tgenabled <> 'D' AND g.tgtype & 7 = 7 `
 
 func (postgres) columns(ctx context.Context, q Query) ([]map[string]any, error) {
-	return q(ctx, `SELECT c.nspname AS table_schema, c.relname AS table_name, c.relkind IN ('v', 'm') AS is_view,
+	return q(ctx, `WITH RECURSIVE leaf (column_type, oid, is_list) AS (
+  SELECT oid, oid, false FROM pg_catalog.pg_type
+  UNION SELECT leaf.column_type, CASE WHEN p.typtype = 'd' THEN p.typbasetype ELSE p.typelem END,
+    leaf.is_list OR p.typtype <> 'd'
+  FROM leaf JOIN pg_catalog.pg_type p ON p.oid = leaf.oid
+  WHERE p.typtype = 'd' OR p.typinput = 'pg_catalog.array_in'::regproc)
+SELECT c.nspname AS table_schema, c.relname AS table_name, c.relkind IN ('v', 'm') AS is_view,
   c.qualified, c.no_insert, c.no_update, c.fills, c.note, c.write_note,
   CASE WHEN c.qualified THEN quote_ident(c.nspname) || '.' ELSE '' END || quote_ident(c.relname) AS table_ref,
   pg_catalog.obj_description(c.oid, 'pg_class') AS table_comment,
   a.attname AS column_name, quote_ident(a.attname) AS column_ref,
   pg_catalog.format_type(a.atttypid, a.atttypmod) AS data_type,
-  b.typname::text AS base_type, b.typtype::text AS base_kind, e.typname::text AS element_type,
-  CASE WHEN b.typname IN ('varchar', 'bpchar') THEN
+  b.typname::text AS base_type, b.typtype::text AS base_kind, leaf.is_list, b.oid < 16384 AS builtin,
+  CASE WHEN NOT leaf.is_list AND b.typname IN ('varchar', 'bpchar') THEN
     CASE WHEN a.atttypmod > 4 THEN a.atttypmod - 4 WHEN t.typtypmod > 4 THEN t.typtypmod - 4 END END AS max_length,
   NOT (a.attnotnull OR t.typnotnull) AS nullable, a.atthasdef OR t.typdefault IS NOT NULL AS has_default,
   CASE WHEN a.attgenerated = '' THEN COALESCE(pg_catalog.pg_get_expr(d.adbin, d.adrelid), t.typdefault) END
@@ -75,8 +82,8 @@ FROM (SELECT c.oid, c.relname, c.relkind, n.nspname, NOT pg_catalog.pg_table_is_
 JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
   AND has_column_privilege(c.oid, a.attnum, 'SELECT')
 JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
-JOIN pg_catalog.pg_type b ON b.oid = CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE t.oid END
-LEFT JOIN pg_catalog.pg_type e ON e.oid = b.typelem AND b.typcategory = 'A'
+JOIN leaf ON leaf.column_type = t.oid JOIN pg_catalog.pg_type b ON b.oid = leaf.oid
+  AND b.typtype <> 'd' AND b.typinput <> 'pg_catalog.array_in'::regproc
 LEFT JOIN pg_catalog.pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
 ORDER BY c.nspname, c.relname, a.attnum`)
 }
@@ -106,23 +113,33 @@ WHERE k.contype = 'c' AND k.contypid <> 0 AND a.attnum > 0 AND NOT a.attisdroppe
 ORDER BY 1, 2, 3`)
 }
 
-// postgresKinds are the kinds of the types of PostgreSQL. A type that is not listed is opaque.
+// postgresKinds are the kinds of the types of PostgreSQL. A type that is not listed is text: it is read and written in
+// its own notation.
 var postgresKinds = map[string]kind{
 	"int2": integer, "int4": integer, "int8": integer, "oid": integer,
-	"float4": number, "float8": number, "numeric": number,
-	"bool": boolean, "date": date, "timestamp": instant, "timestamptz": instant, "uuid": uuid,
-	"text": text, "varchar": text, "bpchar": text, "name": text, "citext": text,
-	"json": document, "jsonb": document, "bytea": binary,
+	"float4": number, "float8": number, "numeric": decimal,
+	"bool": boolean, "date": date, "time": clock, "timetz": offsetClock, "timestamp": local, "timestamptz": instant,
+	"uuid": uuid, "json": document, "jsonb": document, "bytea": binary,
 }
+
+// postgresUnequal are types without =, or with one that compares something else, such as areas.
+var postgresUnequal = []string{"json", "xml", "jsonpath", "point", "line", "lseg", "box", "path", "polygon", "circle",
+	"refcursor", "txid_snapshot", "pg_snapshot", "int2vector", "gtsvector", "pg_node_tree"}
 
 func (postgres) classify(row map[string]any, c *column) {
 	base := str(row, "base_type")
-	if element := str(row, "element_type"); element != "" {
-		base, c.list = element, true
+	var known bool
+	if c.kind, known = postgresKinds[base]; !known {
+		c.kind = text
 	}
-	c.kind = postgresKinds[base]
-	if str(row, "base_kind") == "c" || c.list && c.kind == binary {
-		c.kind = binary // a composite type
+	c.list, c.large, c.unequal = truth(row, "is_list"), base == "int8", slices.Contains(postgresUnequal, base)
+	switch {
+	case str(row, "base_kind") == "c":
+		c.kind, c.refusal = binary, "which is a composite type"
+	case c.kind == binary:
+		c.refusal = "and tools have no bytes"
+	case strings.HasPrefix(base, "reg") && truth(row, "builtin"): // = compares their numbers
+		c.compare = "%s::pg_catalog." + base
 	}
 	switch n := row["max_length"].(type) {
 	case int:

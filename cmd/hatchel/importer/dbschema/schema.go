@@ -1,6 +1,7 @@
 package dbschema
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path"
@@ -20,6 +21,9 @@ type Options struct {
 	Writes     bool     // also insert and update
 	All        bool     // also without Tables as many tools as there are
 	Existing   []string // the names of the tools of the directory; they count, unless they are generated again
+
+	TextDecimals bool // decimals are answered as text
+	TextIntegers bool // and so are integers that JavaScript rounds
 }
 
 const tableLeftOut = "table left out" // a kind of loss
@@ -339,12 +343,12 @@ func (c *column) why() string {
 	case c.writable():
 		return "may not be set by the role"
 	}
-	return "has the type " + c.typ
+	return "has the type " + c.typ + ", " + cmp.Or(c.refusal, "which has no =")
 }
 
 // scalar reports whether an input with one value can be compared with the column.
 func (c *column) scalar() bool {
-	return !c.list && c.kind >= text && c.kind != document && !c.credential
+	return !c.list && c.kind != binary && c.kind != document && !c.unequal && !c.credential
 }
 
 // describe returns the description of a tool, with the comments of the table and its columns. Texts that instruct

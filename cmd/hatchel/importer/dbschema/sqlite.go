@@ -85,22 +85,24 @@ func (sqlite) classify(_ map[string]any, c *column) {
 	switch {
 	case has("BOOL"):
 		c.kind = boolean
-	case has("POINT"), typ == "", typ == "ANY":
-		c.kind = opaque
 	case has("INT"):
-		c.kind = integer
+		c.kind, c.large = integer, true
 	case has("DATETIME", "TIMESTAMP"):
-		c.kind = instant
+		c.kind = local
 	case has("DATE"):
 		c.kind = date
-	case has("UUID", "CHAR", "TEXT", "CLOB", "STRING"):
-		c.kind, c.maxLength = text, 0
-	case has("JSON"):
+	case has("CHAR", "TEXT", "CLOB"):
+		c.kind = text
+	case typ == "JSON":
 		c.kind = document
 	case has("BLOB"):
-		c.kind = binary
+		c.kind, c.refusal = binary, "and tools have no bytes"
 	case has("REAL", "FLOA", "DOUB", "DEC", "NUM"):
 		c.kind = number
+	case has("TIME"):
+		c.kind = clock
+	default: // SQLite makes a number of a text that looks like one
+		c.kind = loose
 	}
 }
 

@@ -1,6 +1,7 @@
 package dbschema
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -57,7 +58,8 @@ func (t *table) filters() (columns []*column) {
 
 // filterInputs returns how many inputs compare with the column.
 func (c *column) filterInputs() int {
-	if c.kind == number || c.kind == date || c.kind == instant {
+	switch c.kind {
+	case number, decimal, date, clock, local, instant:
 		return 2
 	}
 	return 1
@@ -68,14 +70,14 @@ func (g *generator) addFilter(tool *tool, where *strings.Builder, names importer
 	compare := func(suffix, operator, note string) {
 		name := names.Take(importer.Identifier(c.name)+suffix, 60)
 		tool.inputs = append(tool.inputs, input(name, "optional("+g.typeOf(c, note)+")"))
-		fmt.Fprintf(where, "  %%{if input.%s != null} AND %s %s ${input.%s} %%{endif}\n",
-			name, importer.Template(c.ref), operator, name)
+		fmt.Fprintf(where, "  %%{if input.%s != null} AND %s %s %s %%{endif}\n",
+			name, importer.Template(c.ref), operator, c.compared("${input."+name+"}"))
 	}
 	switch c.kind {
-	case number:
+	case number, decimal:
 		compare("_min", ">=", "at least")
 		compare("_max", "<=", "at most")
-	case date, instant:
+	case date, clock, local, instant:
 		compare("_from", ">=", "from")
 		compare("_to", "<=", "up to")
 	default:
@@ -122,7 +124,7 @@ func (g *generator) keyCondition(tool *tool, t *table, names importer.Names) str
 		c := t.column(column)
 		name := names.Take(importer.Identifier(c.name), 60)
 		tool.inputs = append(tool.inputs, input(name, g.typeOf(c, "of the row,")))
-		conditions = append(conditions, importer.Template(c.ref)+" = ${input."+name+"}")
+		conditions = append(conditions, importer.Template(c.ref)+" = "+c.compared("${input."+name+"}"))
 	}
 	return strings.Join(conditions, " AND ")
 }
@@ -163,7 +165,7 @@ func (g *generator) insert(t *table) *tool {
 			return nil
 		}
 		name := names.Take(importer.Identifier(c.name), 60)
-		typ, value := g.typeOf(c, "of the new row,"), "${"+fields.at+name+"}"
+		typ, value := g.typeOf(c, "of the new row,"), g.written(c, fields.at+name)
 		byDefault := c.hasDefault && !c.defaultDenied
 		if c.nullable || byDefault {
 			typ = "optional(" + typ + ")"
@@ -219,7 +221,7 @@ func (g *generator) update(t *table) *tool {
 		name := names.Take(importer.Identifier(c.name), 60)
 		fields.add(name, "optional("+g.typeOf(c, "new")+")")
 		ref := importer.Template(c.ref)
-		set = append(set, ref+" = COALESCE(${"+fields.at+name+"}, "+ref+")")
+		set = append(set, ref+" = COALESCE("+g.written(c, fields.at+name)+", "+ref+")")
 	}
 	if len(set) == 0 {
 		g.result.Lose(t.origin(), "no update tool", "there is no column that the role may change besides the key", "")
@@ -276,7 +278,19 @@ func (f *fields) inputs() []string {
 }
 
 // writable reports whether an input can have a value of the column.
-func (c *column) writable() bool { return c.kind >= text && !c.credential }
+func (c *column) writable() bool { return c.kind != binary && !c.credential }
+
+// compared returns the part of a statement that a column is compared with, for the value that it binds.
+func (c *column) compared(value string) string { return fmt.Sprintf(cmp.Or(c.compare, "%s"), value) }
+
+// written returns the part of a statement that writes the value of an expression. Only PostgreSQL has parameters whose
+// type says that a value is JSON.
+func (g *generator) written(c *column, expression string) string {
+	if c.kind == document && g.options.Kind != "postgres" {
+		expression = expression + " == null ? null : jsonencode(" + expression + ")"
+	}
+	return "${" + expression + "}"
+}
 
 // insertable and updatable report whether a tool can set the column.
 func (c *column) insertable() bool { return c.writable() && !c.generated && !c.insertDenied }

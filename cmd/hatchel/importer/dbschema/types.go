@@ -2,6 +2,7 @@ package dbschema
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"hatchel/cmd/hatchel/importer"
@@ -33,7 +34,7 @@ func (g *generator) typeOf(c *column, role string) string {
 	if !c.list {
 		return typ
 	}
-	return "list(" + g.scalarType(c, "") + describeList(description) + ")"
+	return "list(nullable(" + g.scalarType(c, "") + ")" + describeList(description) + ")"
 }
 
 func describeList(description string) string {
@@ -47,48 +48,90 @@ func noun(c *column) string {
 	switch c.kind {
 	case date:
 		return "day"
-	case instant:
+	case clock, local, instant:
 		return "time"
 	}
 	return "value"
 }
 
-// mysqlInstant is a date and time as MySQL reads it; it does not read RFC 3339.
-const mysqlInstant = `^[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?$`
+// format is how an input has the values of a column, as the database writes and reads them.
+type format struct{ pattern, example string }
+
+// Formats of PostgreSQL also have what ISO 8601 cannot say: infinity, and years before Christ and after 9999.
+const (
+	anyDay     = `[0-9]{4,7}-[0-9]{2}-[0-9]{2}`
+	anyClock   = `[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?`
+	anyOffset  = `([Zz]|[+-][0-9]{2}(:[0-9]{2}){0,2})`
+	orInfinity = `( BC)?|-?infinity)$`
+)
+
+var postgresFormats = map[kind]format{
+	date:        {"^(" + anyDay + orInfinity, "2026-01-31"},
+	clock:       {"^" + anyClock + "$", "13:45:00"},
+	offsetClock: {"^" + anyClock + anyOffset + "$", "13:45:00+01:00"},
+	local:       {"^(" + anyDay + "[Tt ]" + anyClock + orInfinity, "2026-01-31T13:45:00"},
+	instant:     {"^(" + anyDay + "[Tt ]" + anyClock + anyOffset + orInfinity, "2026-01-31T13:45:00Z"},
+	decimal:     {`^(-?[0-9]+(\.[0-9]+)?|NaN|-?Infinity)$`, "19.90"},
+}
+
+var mysqlFormats = map[kind]format{
+	clock:   {`^-?[0-9]{2,3}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?$`, "13:45:00"},
+	local:   {`^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?$`, "2026-01-31T13:45:00"},
+	decimal: {`^-?[0-9]+(\.[0-9]+)?$`, "19.90"},
+}
 
 func (g *generator) scalarType(c *column, description string) string {
 	if len(c.values) > 0 {
 		return enumType(c, description)
 	}
-	name, rules := "string", ""
-	switch c.kind {
-	case integer:
-		name = "integer"
-	case number:
-		name = "number"
-	case boolean:
-		name = "bool"
-	case document:
-		name = "any"
-	case uuid:
-		rules = `format = "uuid"`
-	case date:
-		rules = `format = "date"`
-	case instant:
-		rules = `format = "date-time"`
-	case text:
-		if c.maxLength > 0 {
-			rules = fmt.Sprintf("max_length = %d", c.maxLength)
-		}
+	format, formatted := mysqlFormats[c.kind]
+	if g.options.Kind == "postgres" {
+		format, formatted = postgresFormats[c.kind]
 	}
+	rules := ""
 	switch {
-	case g.options.Kind == "mysql" && c.kind == instant:
-		rules = "pattern = " + importer.Quote(mysqlInstant)
-		description = strings.TrimSpace(description + " (as in 2026-01-31 13:45:00)")
-	case g.options.Kind == "sqlite" && (c.kind == date || c.kind == instant):
-		rules = "" // SQLite stores what it is given, so the format of this table is unknown
+	case g.options.Kind == "sqlite" && slices.Contains(looseKinds, c.kind):
+		return alternatives(description, "string", "number")
+	case c.kind == integer && c.large && g.options.TextIntegers:
+		return alternatives(description, "integer", digits)
+	case c.kind == number && g.options.Kind == "sqlite" && g.options.TextIntegers: // it has integers, too
+		return alternatives(description, "number", digits)
+	case c.kind == integer && g.options.Kind == "mysql" && strings.EqualFold(c.typ, "tinyint(1)"):
+		return call("integer", strings.TrimSpace(description+" (1 is true, 0 is false)"), "")
+	case c.kind == integer:
+		return call("integer", description, "")
+	case c.kind == decimal && g.options.TextDecimals:
+	case (c.kind == number || c.kind == decimal) && g.options.Kind == "postgres":
+		return alternatives(description, "number", `enum("NaN", "Infinity", "-Infinity")`)
+	case c.kind == number || c.kind == decimal:
+		return call("number", description, "")
+	case c.kind == boolean:
+		return call("bool", description, "")
+	case c.kind == document:
+		return call("any", description, "")
+	case c.kind == uuid:
+		rules = `format = "uuid"`
+	case c.kind == date && !formatted:
+		rules = `format = "date"`
+	case c.kind == text && c.maxLength > 0:
+		rules = fmt.Sprintf("max_length = %d", c.maxLength)
 	}
-	return call(name, description, rules)
+	if formatted {
+		rules = "pattern = " + importer.Quote(format.pattern)
+		description = strings.TrimSpace(description + " (as in " + format.example + ")")
+	}
+	return call("string", description, rules)
+}
+
+// digits is the type of the text of an integer.
+const digits = `string({ pattern = "^-?[0-9]+$" })`
+
+// looseKinds are the kinds whose values SQLite stores as it is given them, so the form that a table has is unknown.
+var looseKinds = []kind{loose, date, clock, local, instant}
+
+// alternatives returns a type that has the values of several.
+func alternatives(description string, types ...string) string {
+	return "one_of(" + strings.Join(types, ", ") + describeList(description) + ")"
 }
 
 // enumType returns the type of one of the values of a column.
