@@ -19,6 +19,7 @@ import (
 	"hatchel/internal/cut"
 	"hatchel/internal/lazyregexp"
 	"hatchel/internal/neterror"
+	"hatchel/internal/proxy"
 )
 
 // failure is an attempt that did not succeed.
@@ -60,7 +61,10 @@ func networkFailure(err error, timeout time.Duration) *failure {
 	if errors.As(err, &op) {
 		step = op.Op
 	}
-	f.unsent = step == "dial" || step == "proxyconnect"
+	f.unsent = step == "dial"
+	if f.setProxyMessage(err) {
+		return f
+	}
 	reason := neterror.Of(err)
 	if message := tlsMessages[reason]; message != "" {
 		f.Message, f.permanent, f.unsent = message, true, true
@@ -88,6 +92,26 @@ func networkFailure(err error, timeout time.Duration) *failure {
 		f.Message = "no connection to the service could be made"
 	}
 	return f
+}
+
+// setProxyMessage describes an error of a proxy, and reports whether the error is one.
+func (f *failure) setProxyMessage(err error) bool {
+	var of *proxy.Error
+	var refused *proxy.RefusedError
+	switch {
+	case errors.As(err, &of):
+		f.Message, f.permanent = "the request has no way to the service: "+of.Error(), true
+	case errors.As(err, &refused):
+		f.Message = "the proxy that the environment names returned " + statusText(refused.Status)
+		f.permanent = refused.Status/100 == 4
+	case proxy.IsConnecting(err):
+		f.Message = "no connection to the service could be made through the proxy that the environment names"
+		f.timedOut = neterror.IsTimeout(err)
+	default:
+		return false
+	}
+	f.unsent = true
+	return true
 }
 
 // tlsMessages are the messages for errors of the TLS handshake.

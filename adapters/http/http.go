@@ -3,7 +3,8 @@
 // A request is built from bound values only. The author writes the address, and every value in it is
 // escaped as one part of the address. Query parameters and headers are set one by one, and the body is
 // encoded from a value. A request goes to the host that the author named and to no other, whatever the
-// service returns. Proxies are taken from the environment (HTTPS_PROXY, HTTP_PROXY, NO_PROXY).
+// service returns. Proxies are taken from the environment (HTTPS_PROXY, HTTP_PROXY,
+// ALL_PROXY, NO_PROXY).
 package http
 
 import "hatchel/adapters"

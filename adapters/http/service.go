@@ -15,6 +15,7 @@ import (
 	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/internal/contentcoding"
+	"hatchel/internal/proxy"
 )
 
 // service is an HTTP service with its pool of connections. It is the handle of a connection block; a
@@ -47,7 +48,6 @@ const (
 
 func newService(ctx context.Context, tlsConfig *tls.Config, redirects int, env adapters.Env) *service {
 	t := &nethttp.Transport{
-		Proxy:                  nethttp.ProxyFromEnvironment,
 		DialContext:            (&net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}).DialContext,
 		TLSClientConfig:        tlsConfig,
 		TLSHandshakeTimeout:    dialTimeout,
@@ -57,6 +57,7 @@ func newService(ctx context.Context, tlsConfig *tls.Config, redirects int, env a
 		ExpectContinueTimeout:  time.Second,
 		MaxResponseHeaderBytes: maxResponseHeaders,
 	}
+	proxy.Configure(t)
 	// There is no cookie jar, because callers must not share a session.
 	s := &service{
 		transport: t,
@@ -127,16 +128,15 @@ func (s *service) Ping(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	proxy, err := nethttp.ProxyFromEnvironment(&nethttp.Request{URL: u})
-	if err != nil {
+	address := net.JoinHostPort(u.Hostname(), portOf(u))
+	if via, err := s.transport.Proxy(&nethttp.Request{URL: u}); err != nil {
 		return err
-	}
-	if proxy != nil {
-		u = proxy
+	} else if via != nil {
+		address = proxy.Address(via)
 	}
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
-	conn, err := s.transport.DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), portOf(u)))
+	conn, err := s.transport.DialContext(ctx, "tcp", address)
 	if reason := adapters.DialReason(err); reason != "" {
 		return errors.New("the service is not reachable: " + reason)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"hatchel/cmd/hatchel/console"
 	"hatchel/internal/printable"
+	"hatchel/internal/proxy"
 	"hatchel/runtime/edge/server"
 )
 
@@ -54,7 +55,7 @@ func remoteEndpoint(address string) string {
 // connectRemote connects to a server, in the newest revision of the protocol that both sides know.
 func connectRemote(ctx context.Context, o remoteOptions) (*remoteServer, error) {
 	s := &remoteServer{endpoint: remoteEndpoint(o.Address), notes: o.Notes}
-	base := http.DefaultTransport.(*http.Transport).Clone()
+	base := proxy.NewTransport()
 	s.transport = &remoteTransport{next: base, key: o.Key, agent: "hatchel/" + o.Version}
 	client := mcp.NewClient(&mcp.Implementation{Name: "hatchel", Version: o.Version}, &mcp.ClientOptions{
 		Capabilities:                &mcp.ClientCapabilities{},

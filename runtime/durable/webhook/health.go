@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"net"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"hatchel/internal/proxy"
 	"hatchel/runtime/durable/state"
 )
 
@@ -87,12 +89,13 @@ func CheckConnection(ctx context.Context, h Endpoint) string {
 	if err != nil {
 		return connectionFailure(err, false).message
 	}
-	proxy, err := http.ProxyFromEnvironment(&http.Request{URL: to})
+	via, err := proxy.FromEnvironment()(&http.Request{URL: to})
 	if err != nil {
-		return "the environment has an invalid proxy address"
+		return proxy.ErrorText(err)
 	}
-	if proxy != nil {
-		to = proxy
+	address := ""
+	if via != nil {
+		to, address = via, proxy.Address(via)
 	}
 	dial, port := new(net.Dialer).DialContext, "80"
 	if to.Scheme == "https" {
@@ -101,7 +104,7 @@ func CheckConnection(ctx context.Context, h Endpoint) string {
 	if to.Port() != "" {
 		port = to.Port()
 	}
-	conn, err := dial(ctx, "tcp", net.JoinHostPort(to.Hostname(), port))
+	conn, err := dial(ctx, "tcp", cmp.Or(address, net.JoinHostPort(to.Hostname(), port)))
 	if err != nil {
 		return connectionFailure(err, false).message
 	}

@@ -15,6 +15,7 @@ import (
 
 	"hatchel/internal/backoff"
 	"hatchel/internal/neterror"
+	"hatchel/internal/proxy"
 
 	"github.com/go-resty/resty/v2"
 )
@@ -29,7 +30,6 @@ const (
 // and keeps no cookies.
 func newClient() *resty.Client {
 	transport := &http.Transport{
-		Proxy:                  http.ProxyFromEnvironment,
 		DialContext:            (&net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}).DialContext,
 		TLSHandshakeTimeout:    dialTimeout,
 		ForceAttemptHTTP2:      true,
@@ -37,6 +37,7 @@ func newClient() *resty.Client {
 		IdleConnTimeout:        30 * time.Second,
 		MaxResponseHeaderBytes: maxHeaderBytes,
 	}
+	proxy.Configure(transport)
 	noRedirect := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	client := resty.NewWithClient(&http.Client{Transport: transport, CheckRedirect: noRedirect})
 	return client.SetDoNotParseResponse(true).SetDisableWarn(true)
@@ -90,6 +91,9 @@ type failure struct {
 // because they hold the URL.
 func connectionFailure(err error, stopped bool) *failure {
 	message := "the connection to the receiver failed"
+	if text := proxy.ErrorText(err); text != "" {
+		return &failure{message: text, stopped: stopped, unavailable: !stopped}
+	}
 	switch neterror.Of(err) {
 	case neterror.OtherName:
 		message = "the certificate of the receiver is for another name"

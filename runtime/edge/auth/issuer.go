@@ -17,6 +17,7 @@ import (
 	"hatchel/hcl"
 	"hatchel/internal/contentcoding"
 	"hatchel/internal/hostname"
+	"hatchel/internal/proxy"
 	"hatchel/internal/service"
 )
 
@@ -68,7 +69,7 @@ const (
 )
 
 func newIssuer(ctx context.Context, j *hcl.JWT, o Options) *issuer {
-	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport := proxy.NewTransport()
 	transport.MaxResponseHeaderBytes = 64 << 10
 	i := &issuer{url: j.Issuer, jwks: j.JWKS, client: &http.Client{
 		Timeout:   requestTimeout,

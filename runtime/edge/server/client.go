@@ -18,6 +18,7 @@ import (
 	"unicode/utf8"
 
 	"hatchel/internal/neterror"
+	"hatchel/internal/proxy"
 	"hatchel/runtime/durable/store"
 	"hatchel/runtime/edge/console"
 	"hatchel/runtime/stage/approval"
@@ -43,6 +44,7 @@ func NewClient(base, key, userAgent string) *Client {
 	return &Client{
 		http: &http.Client{
 			Timeout:       clientTimeout,
+			Transport:     proxy.NewTransport(),
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 		base: base, key: key, userAgent: userAgent,

@@ -21,6 +21,7 @@ import (
 	oteltrace "go.opentelemetry.io/otel/trace"
 
 	"hatchel/internal/lazyregexp"
+	"hatchel/internal/proxy"
 	"hatchel/internal/queue"
 	"hatchel/internal/service"
 )
@@ -110,12 +111,13 @@ func Open(ctx context.Context, o ExporterOptions) (*Exporter, error) {
 }
 
 func newClient(ctx context.Context, o ExporterOptions) (sdktrace.SpanExporter, error) {
+	viaProxy := proxy.FromEnvironment()
 	// The headers may hold credentials, which a redirect would take along.
 	options := []otlptracehttp.Option{otlptracehttp.WithProxy(func(r *http.Request) (*url.URL, error) {
 		if r.Response != nil {
 			return nil, errors.New("the collector has redirected a request")
 		}
-		return http.ProxyFromEnvironment(r)
+		return viaProxy(r)
 	})}
 	if o.Endpoint != "" {
 		base, err := url.Parse(o.Endpoint)

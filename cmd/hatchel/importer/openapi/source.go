@@ -21,6 +21,7 @@ import (
 
 	"hatchel/internal/contentcoding"
 	"hatchel/internal/lazyregexp"
+	"hatchel/internal/proxy"
 )
 
 // Bounds of what one import reads.
@@ -177,10 +178,22 @@ func (s *source) fetch(location string) ([]byte, error) {
 		return nil, errors.New("it is not a URL")
 	}
 	dialer := &net.Dialer{Timeout: fetchTimeout}
-	if !slices.Contains(s.allowHosts, at.Hostname()) {
-		dialer.Control = refusePrivate
-	}
 	transport := &http.Transport{DialContext: dialer.DialContext, DisableKeepAlives: true}
+	proxy.Configure(transport)
+	via, err := transport.Proxy(&http.Request{URL: at})
+	switch {
+	case err != nil:
+		return nil, err
+	case slices.Contains(s.allowHosts, at.Hostname()):
+	case via == nil:
+		dialer.Control = refusePrivate
+	default: // the proxy resolves names, and decides which of them it connects to
+		if ip, err := netip.ParseAddr(at.Hostname()); err == nil {
+			if err := checkPublic(ip); err != nil {
+				return nil, err
+			}
+		}
+	}
 	client := &http.Client{Transport: contentcoding.Transport{Next: transport}, Timeout: fetchTimeout,
 		CheckRedirect: func(next *http.Request, via []*http.Request) error {
 			switch {
@@ -218,7 +231,12 @@ func refusePrivate(_, address string, _ syscall.RawConn) error {
 	if err != nil {
 		return err
 	}
-	if ip := at.Addr().Unmap(); !ip.IsGlobalUnicast() || ip.IsPrivate() || sharedAddresses.Contains(ip) {
+	return checkPublic(at.Addr())
+}
+
+// checkPublic refuses an address that is not public.
+func checkPublic(ip netip.Addr) error {
+	if ip = ip.Unmap(); !ip.IsGlobalUnicast() || ip.IsPrivate() || sharedAddresses.Contains(ip) {
 		return fmt.Errorf("%s is a private address; allow the host with --allow-host", ip)
 	}
 	return nil
