@@ -97,7 +97,7 @@ func (s *lazyTypes) digest(name string) string {
 	if t == nil {
 		return ""
 	}
-	return eval.HashParts("type", name, fmt.Sprint(t.Sensitive), string(t.AppendSchema(nil)))
+	return eval.HashParts("type", name, fmt.Sprint(t.Sensitive), string(t.AppendIdentity(nil)))
 }
 
 // declareTypes indexes the type blocks. Each is resolved when it is first named.

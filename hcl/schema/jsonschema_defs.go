@@ -8,8 +8,11 @@ import (
 	"hatchel/hcl/value"
 )
 
-// minSharedBytes is what a definition under $defs must save at least: readers follow a reference at a cost.
-const minSharedBytes = 200
+// What a definition under $defs must save at least: readers follow a reference at a cost, and some clients refuse it.
+const (
+	minSharedBytes        = 200
+	minClientsSharedBytes = 4000
+)
 
 // refersTo reports whether a type is written as a reference to its definition.
 func (o *jsonWriter) refersTo(t *Type) bool {
@@ -76,7 +79,11 @@ func (o *jsonWriter) writeDefinitions() {
 
 // sharedDefinitions returns the definitions that the schema of t refers to because that makes it shorter: the largest
 // first, because one that is written once holds its parts once.
-func (t *Type) sharedDefinitions() map[*Definition]bool {
+func (t *Type) sharedDefinitions(clients bool) map[*Definition]bool {
+	minSaved := minSharedBytes
+	if clients {
+		minSaved = minClientsSharedBytes
+	}
 	uses := definitionUses{}
 	uses.count(t, true)
 	var candidates []*Definition
@@ -90,7 +97,7 @@ func (t *Type) sharedDefinitions() map[*Definition]bool {
 	}
 	size := map[*Definition]int{}
 	for _, d := range candidates {
-		o := &jsonWriter{}
+		o := &jsonWriter{clients: clients}
 		d.target().write(o, nil)
 		size[d] = len(o.out)
 	}
@@ -101,10 +108,10 @@ func (t *Type) sharedDefinitions() map[*Definition]bool {
 	for _, d := range candidates {
 		uses := definitionUses{}
 		uses.countShared(t, shared, map[*Definition]bool{}, true)
-		o := &jsonWriter{shared: shared}
+		o := &jsonWriter{shared: shared, clients: clients}
 		d.target().writeKeywords(o, nil)
 		inline, ref := len(o.out)+len("{}"), len(`{"$ref":"#/$defs/"}`)+len(d.Name)
-		if n := uses[d]; n > 1 && (n-1)*inline-n*ref-len(d.Name)-len(`"$defs":{"":}`) > minSharedBytes {
+		if n := uses[d]; n > 1 && (n-1)*inline-n*ref-len(d.Name)-len(`"$defs":{"":}`) > minSaved {
 			shared[d] = true
 		}
 	}

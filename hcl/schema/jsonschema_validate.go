@@ -25,7 +25,7 @@ func (p *parser) rawSchema(t *Type, expr hclv2.Expression) {
 	}
 	plain := *t
 	plain.Extra, plain.library = nil, nil
-	emitted, err := value.Decode(plain.AppendSchema(nil))
+	emitted, err := value.Decode(plain.AppendReviewSchema(nil))
 	if err != nil {
 		panic("schema: " + err.Error())
 	}

@@ -3,6 +3,7 @@ package schema
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"hatchel/hcl/value"
 )
@@ -10,9 +11,18 @@ import (
 // AppendSchema appends the type's JSON Schema 2020-12. Members and keywords are in declared order,
 // so the output is deterministic.
 func (t *Type) AppendSchema(dst []byte) []byte {
-	o := &jsonWriter{out: dst}
+	o := &jsonWriter{out: dst, clients: true}
+	return t.writeShared(o)
+}
+
+// AppendIdentity appends a schema that identifies the type in digests, which are stored and shared by processes of
+// several versions: it does not change with what clients accept.
+func (t *Type) AppendIdentity(dst []byte) []byte { return t.writeShared(&jsonWriter{out: dst}) }
+
+// writeShared writes a document whose definitions are shared, and returns the output.
+func (t *Type) writeShared(o *jsonWriter) []byte {
 	if t.verbatim == nil {
-		o.shared = t.sharedDefinitions()
+		o.shared = t.sharedDefinitions(o.clients)
 	}
 	t.writeDocument(o)
 	return o.out
@@ -56,6 +66,10 @@ type jsonWriter struct {
 	out   []byte
 	comma bool // the innermost object or list has an element
 	form  bool // writes a form
+
+	// clients is set for what clients load: Gemini accepts no list of types, OpenAI no oneOf, and VS Code no list
+	// without items.
+	clients bool
 
 	review bool                   // writes for AppendReviewSchema
 	shared map[*Definition]bool   // those that are written once, beside those that contain themselves
@@ -119,23 +133,26 @@ func (t *Type) write(o *jsonWriter, m *Member) {
 }
 
 func (t *Type) writeKeywords(o *jsonWriter, m *Member) {
-	if t.OneOf == nil {
+	nullable := o.clients && t.Nullable && t.OneOf == nil && t.Kind != Any && t.Kind != Null && !t.hasExtra("anyOf")
+	if t.OneOf == nil && !nullable {
 		t.writeType(o)
 	}
 	o.text("title", t.Title)
-	if o.review {
+	switch {
+	case o.review:
 		o.text("description", t.Description)
-	} else {
+	case o.clients && t.OneOf == nil:
+		o.text("description", t.descriptionWithTitles())
+	default:
 		o.text("description", t.descriptionWithUpload())
 	}
-	if t.OneOf != nil {
+	switch {
+	case t.OneOf != nil:
 		t.writeAlternatives(o)
-	} else {
-		t.writeContent(o)
-		t.writeEnum(o, "oneOf")
-		if !o.form || len(t.Enum) == 0 {
-			t.writeBounds(o)
-		}
+	case nullable:
+		t.writeNullable(o)
+	default:
+		t.writeShape(o)
 	}
 	if m != nil && m.HasDefault {
 		o.always("default", m.Default)
@@ -145,6 +162,42 @@ func (t *Type) writeKeywords(o *jsonWriter, m *Member) {
 	}
 	o.text("x-mcp-header", t.Header)
 	t.writeExtra(o)
+}
+
+// writeShape writes the keywords of a type with neither alternatives nor a text.
+func (t *Type) writeShape(o *jsonWriter) {
+	t.writeContent(o)
+	t.writeEnum(o, "oneOf")
+	if !o.form || len(t.Enum) == 0 {
+		t.writeBounds(o)
+	}
+}
+
+// writeNullable writes null as an alternative to the type.
+func (t *Type) writeNullable(o *jsonWriter) {
+	notNull := t.NotNull()
+	o.key("anyOf")
+	o.nest("[]", func() {
+		o.next()
+		o.nest("{}", func() {
+			notNull.writeType(o)
+			notNull.writeShape(o)
+		})
+		o.next()
+		o.value(map[string]any{"type": "null"})
+	})
+}
+
+// descriptionWithTitles is descriptionWithUpload with the titles of the values of an enumeration.
+func (t *Type) descriptionWithTitles() string {
+	description := strings.TrimSpace(t.descriptionWithUpload())
+	for _, e := range t.Enum {
+		if e.Title != "" {
+			text, _ := value.Text(e.Value)
+			description += "\n- " + text + ": " + e.Title
+		}
+	}
+	return strings.TrimPrefix(description, "\n")
 }
 
 func (t *Type) writeType(o *jsonWriter) {
@@ -184,6 +237,10 @@ func (t *Type) writeBounds(o *jsonWriter) {
 	o.text("format", t.Format)
 }
 
+func (t *Type) hasExtra(name string) bool {
+	return slices.ContainsFunc(t.Extra, func(k Keyword) bool { return k.Name == name })
+}
+
 func (t *Type) writeExtra(o *jsonWriter) {
 	for _, k := range t.Extra {
 		o.always(k.Name, k.Value)
@@ -199,7 +256,7 @@ func (t *Type) writeContent(o *jsonWriter) {
 		case o.form:
 			o.key("items")
 			o.nest("{}", func() { t.Elem.writeChoiceItems(o) })
-		case t.Elem.Kind != Any || t.Elem.described():
+		case t.Elem.Kind != Any || t.Elem.described() || o.clients && !t.hasExtra("items"):
 			o.key("items")
 			t.Elem.write(o, nil)
 		}
@@ -270,7 +327,7 @@ func (t *Type) writeEnum(o *jsonWriter, keyword string) {
 	if len(t.Enum) == 0 {
 		return
 	}
-	if !t.hasTitles() {
+	if !t.hasTitles() || o.clients {
 		values := enumValues(t)
 		if t.Nullable {
 			values = append(values, nil)

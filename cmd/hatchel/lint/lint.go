@@ -1,5 +1,5 @@
 // Package lint finds what is valid in a configuration and still harms the agents or the people who read it: text that
-// is hidden or instructs models, lists that take many tokens, names that clients refuse, inputs without explanation.
+// is hidden or instructs models, lists that take many tokens, what clients refuse, inputs without explanation.
 package lint
 
 import (
@@ -25,7 +25,8 @@ var Rules = []Rule{
 	{"steering", "Phrases that instruct a model beyond the tool that they describe."},
 	{"thin", "A description that only repeats the name."},
 	{"input", "An input that nobody explains, or more than 12 inputs."},
-	{"name", "A name that clients refuse, or that is easily confused with another one."},
+	{"name", "A name that is easily confused with another one."},
+	{"client", "What clients or the APIs of their models refuse or cut. The limits are in docs/clients.md."},
 	{"budget", "More tokens, tools or text than an agent reads well."},
 	{"allow", "A comment # lint:allow that is wrong or allows nothing."},
 }
@@ -73,6 +74,7 @@ func Check(config *hcl.Config, opts Options) Result {
 	c.checkTexts()
 	c.checkTools()
 	c.checkNames()
+	c.checkClients()
 	total := c.checkBudget()
 	found, allowed := c.applyComments()
 	slices.SortStableFunc(found, func(a, b Finding) int {

@@ -132,7 +132,7 @@ tool "greet" {
 		"a dot": {`tool "a.b" {
   description = "Greet somebody."
   text = "Hello"
-}`, "name 1 \"tool \\\"a.b\\\"\"\n"},
+}`, "client 1 \"tool \\\"a.b\\\"\"\n"},
 		"two verbs": {`tool "get_order" {
   description = "Read one order by its number."
   text = "none"

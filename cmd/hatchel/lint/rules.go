@@ -99,9 +99,8 @@ func repeatsName(text, name string) bool {
 	return true
 }
 
-// checkNames finds names that clients refuse or confuse.
+// checkNames finds names that models confuse.
 func (c *checker) checkNames() {
-	server := c.config.Server.Name
 	similar, sameVerb := map[string]string{}, map[string]string{}
 	for _, t := range c.config.Tools {
 		if _, listed := c.opts.Tools[t.Name]; !listed {
@@ -109,18 +108,6 @@ func (c *checker) checkNames() {
 		}
 		warn := func(summary, format string, args ...any) {
 			c.report("name", diag.Warning, t.Range, summary, fmt.Sprintf(format, args...))
-		}
-		if strings.Contains(t.Name, ".") {
-			warn("Name with a dot", "Several clients accept only letters, digits, _ and - in the name of "+
-				"a tool. Write %q.",
-				strings.ReplaceAll(t.Name, ".", "_"))
-		}
-		if full := "mcp__" + server + "__" + t.Name; len(full) > maxName {
-			warn("Long name", "Clients call the tool %s, which has %d characters; several accept at most %d. "+
-				"Shorten the name of the tool or of the server.", full, len(full), maxName)
-		} else if n := len(server) + len(t.Name); n > maxServerAndToolName {
-			warn("Long name", "The names of the server and of the tool have %d characters together; several clients "+
-				"accept at most %d.", n, maxServerAndToolName)
 		}
 		if other, ok := similar[skeleton(t.Name)]; ok {
 			warn("Similar names", "%q and %q look alike, so a model takes one for the other.", other, t.Name)
@@ -201,6 +188,9 @@ func (c *checker) checkPart(what string, at diag.Range, tokens, tools int, count
 		c.report("budget", diag.Error, at, "Many tokens", fmt.Sprintf(
 			"%s takes ≈ %d tokens of each agent that lists its tools; at most %d are accepted. Serve parts of it as "+
 				"toolsets, or accept more with --max-tokens.", what, tokens, c.opts.MaxTokens))
+	}
+	if counted && tools > maxRequestTools {
+		c.reportClient(at, limitTools, fmt.Sprintf("%d", tools))
 	}
 	if counted && tools > maxTools {
 		c.report("budget", diag.Error, at, "Many tools", fmt.Sprintf(
