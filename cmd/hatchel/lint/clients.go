@@ -101,7 +101,8 @@ var (
 // ClientLimits are all limits of clients.
 var ClientLimits = []*ClientLimit{
 	limitNameChars, limitName, limitNames, limitTools, limitDescription, limitInstructions, limitTop, limitItems,
-	limitTypes, limitAny, limitComposition, limitConst, limitEnumType, limitBoolean, limitRef, limitPattern, limitKey, limitNumber,
+	limitTypes, limitAny, limitComposition, limitConst, limitEnumType, limitBoolean, limitRef, limitPattern,
+	limitKey, limitNumber,
 	limitDepth, limitProperties, limitValues, limitEnumSize, limitStrings,
 }
 

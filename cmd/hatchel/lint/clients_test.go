@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
 )
 
 var update = flag.Bool("update", false, "rewrite the table of the documentation")
@@ -24,7 +23,9 @@ func limitsOf(t *testing.T, input, output string) (all []*ClientLimit) {
 	r := Check(loaded(t, src), Options{Tools: map[string]Entry{"t": json.RawMessage(entry + "}")}, MaxTokens: 10_000_000})
 	for _, f := range r.Findings {
 		if f.Rule == "client" {
-			i := slices.IndexFunc(ClientLimits, func(l *ClientLimit) bool { return strings.HasPrefix(f.Detail, "It has "+strings.ReplaceAll(l.What, "`", "")) })
+			i := slices.IndexFunc(ClientLimits, func(l *ClientLimit) bool {
+				return strings.HasPrefix(f.Detail, "It has "+strings.ReplaceAll(l.What, "`", ""))
+			})
 			if i < 0 {
 				t.Fatalf("a finding without a limit: %s", f.Detail)
 			}
