@@ -143,10 +143,10 @@ func TestRowsWithoutAType(t *testing.T) {
 
 func TestFormulas(t *testing.T) {
 	const arguments = `{"filename": "a", "rows": [{"x": "=1+1"}, {"x": "+cmd"}, {"x": "-1+1"}, {"x": "@SUM(A1)"}, ` +
-		`{"x": "\tx"}, {"x": "\rx"}, {"x": "\nx"}, {"x": "＝1"}, {"x": "＋1"}, {"x": "－1"}, {"x": "＠A"}, {"x": "-12.50"}, {"x": -7}, {"x": "a=b"}]}`
+		`{"x": "\tx"}, {"x": "\rx"}, {"x": "\nx"}, {"x": "＝1"}, {"x": "＋1"}, {"x": "－1"}, {"x": "＠A"}, {"x": "-12.50"}, {"x": "-Infinity"}, {"x": "-9e999"}, {"x": -7}, {"x": "a=b"}]}`
 	for formulas, want := range map[string]string{
-		"escape": "x\r\n'=1+1\r\n'+cmd\r\n'-1+1\r\n'@SUM(A1)\r\n\"'\tx\"\r\n\"'\rx\"\r\n\"'\nx\"\r\n'＝1\r\n'＋1\r\n'－1\r\n'＠A\r\n-12.50\r\n-7\r\na=b\r\n",
-		"keep":   "x\r\n=1+1\r\n+cmd\r\n-1+1\r\n@SUM(A1)\r\n\"\tx\"\r\n\"\rx\"\r\n\"\nx\"\r\n＝1\r\n＋1\r\n－1\r\n＠A\r\n-12.50\r\n-7\r\na=b\r\n",
+		"escape": "x\r\n'=1+1\r\n'+cmd\r\n'-1+1\r\n'@SUM(A1)\r\n\"'\tx\"\r\n\"'\rx\"\r\n\"'\nx\"\r\n'＝1\r\n'＋1\r\n'－1\r\n'＠A\r\n-12.50\r\n-Infinity\r\n-9e999\r\n-7\r\na=b\r\n",
+		"keep":   "x\r\n=1+1\r\n+cmd\r\n-1+1\r\n@SUM(A1)\r\n\"\tx\"\r\n\"\rx\"\r\n\"\nx\"\r\n＝1\r\n＋1\r\n－1\r\n＠A\r\n-12.50\r\n-Infinity\r\n-9e999\r\n-7\r\na=b\r\n",
 		"refuse": "",
 	} {
 		t.Run(formulas, func(t *testing.T) {

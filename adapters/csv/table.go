@@ -182,8 +182,9 @@ func (t *table) escapeFormula(s string) (string, error) {
 	return "'" + s, nil
 }
 
-// plainNumber matches a number without an exponent, such as a decimal of a database.
-var plainNumber = lazyregexp.New(`^[-+]?[0-9]+(\.[0-9]+)?$`)
+// plainNumber matches a number without an exponent, such as a decimal of a database, and the texts of PostgreSQL and
+// SQLite for infinity.
+var plainNumber = lazyregexp.New(`^[-+]?([0-9]+(\.[0-9]+)?|Infinity|9e999)$`)
 
 // appendCell appends a cell. It adds quotes where RFC 4180 requires them, and where a reader could mistake
 // a space or another delimiter.

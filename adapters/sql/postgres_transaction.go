@@ -126,7 +126,7 @@ func (tx *pgTransaction) isStale(err error) bool {
 	case !errors.As(err, &report):
 		return false
 	}
-	return tx.rows && report.Code == "22P02" ||
+	return tx.rows && report.Routine == "record_in" || // of a value, before the statement is executed
 		tx.direct && (report.Code == "26000" || report.Code == "0A000" && report.Routine == "RevalidateCachedQuery")
 }
 
