@@ -119,7 +119,15 @@ either: with --update, give it again.`,
 					return misusef("%s", err)
 				}
 			}
-			r, err := curl.Import(command, name)
+			ignores, err := importIgnores(f.dir)
+			if err != nil {
+				return failf("%s", reason(err))
+			}
+			blocks, err := importer.ReadBlocks(f.dir, importer.Options{Ignores: ignores})
+			if err != nil {
+				return failf("nothing was written to %s: %s", folderName(f.dir), reason(err))
+			}
+			r, err := curl.Import(command, name, blocks)
 			if err != nil {
 				return misusef("%s", err)
 			}

@@ -126,7 +126,7 @@ var layers = []struct {
 // owners lists the packages that may import a dependency, by the prefix of its import path. A
 // dependency that is not listed is forbidden outside of tests.
 var owners = map[string][]string{
-	"github.com/hashicorp/hcl/":               {"cmd/hatchel/editor", "cmd/hatchel/editor/*", "cmd/hatchel/lint", "cmd/hatchel/test/testblock", "hcl", "hcl/*", "cmd/hatchel-bench"},
+	"github.com/hashicorp/hcl/":               {"cmd/hatchel/importer/curl", "cmd/hatchel/editor", "cmd/hatchel/editor/*", "cmd/hatchel/lint", "cmd/hatchel/test/testblock", "hcl", "hcl/*", "cmd/hatchel-bench"},
 	"github.com/hashicorp/golang-lru/":        {"adapters/http", "adapters/sql", "runtime/stage/result"},
 	"github.com/zclconf/go-cty/":              {"cmd/hatchel/lint", "cmd/hatchel/test/testblock", "hcl", "hcl/*"},
 	"github.com/expr-lang/expr/":              {"hcl/eval/exprlang"},

@@ -64,6 +64,19 @@ func Write(dir string, r *Result, opt Options) (*Report, error) {
 	return report, m.write()
 }
 
+// ReadBlocks returns the texts of the top-level blocks of a directory by their headers, such as "connection http shop".
+func ReadBlocks(dir string, opt Options) (map[string]string, error) {
+	m := &merge{dir: dir, result: new(Result), options: opt, files: map[string][]byte{}, found: map[string]place{}}
+	if err := m.read(); err != nil {
+		return nil, err
+	}
+	blocks := make(map[string]string, len(m.found))
+	for header, at := range m.found {
+		blocks[header] = at.text
+	}
+	return blocks, nil
+}
+
 // merge is one run of Write.
 type merge struct {
 	dir      string

@@ -279,7 +279,7 @@ func (g *generator) write() {
 		for _, name := range g.server.variables {
 			g.result.Blocks = append(g.result.Blocks, importer.Block{File: file, Origin: origin,
 				Text: "variable " + importer.Quote(name) + " { type = string }\n"})
-			const note = "The URL of the connection %s has the variable %s: set it with --var %[2]s=… or HATCHEL_VAR_%[2]s."
+			const note = "The URL of %s has the variable %s: set it with --var %[2]s=… or HATCHEL_VAR_%[2]s."
 			g.result.Notes = append(g.result.Notes, fmt.Sprintf(note, g.connection, name))
 		}
 	}

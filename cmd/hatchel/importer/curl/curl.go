@@ -16,8 +16,23 @@ import (
 const maxInputs = 12
 
 // Import generates a tool, and the connection of its host, from a curl command. The name of the tool follows from the
-// method and the path when it is empty. No credential of the command is in the result.
-func Import(c Command, name string) (*importer.Result, error) {
+// method and the path when it is empty. No credential of the command is in the result. The blocks of the directory, by
+// their headers, may be nil: a connection of the directory that cannot send the request keeps its name, and the tool has
+// another one.
+func Import(c Command, name string, blocks map[string]string) (*importer.Result, error) {
+	for i := 1; ; i++ {
+		g, err := generate(c, name, i)
+		if err != nil {
+			return nil, err
+		}
+		if other, taken := blocks["connection http "+g.connection]; !taken || reaches(other, g.connectionText()) {
+			return g.result, nil
+		}
+	}
+}
+
+// generate generates the blocks of a command. The name of its connection has a number from 2 on.
+func generate(c Command, name string, number int) (*generator, error) {
 	c.Words = slices.Clone(c.Words)
 	req, err := parse(c)
 	if err != nil {
@@ -27,6 +42,9 @@ func Import(c Command, name string) (*importer.Result, error) {
 	g.connection, g.secretNames = connectionName(req.url), importer.Names{}
 	if g.server != nil && g.server.connection != "" {
 		g.connection = g.server.connection
+	}
+	if number > 1 {
+		g.connection += fmt.Sprintf("_%d", number)
 	}
 	g.path()
 	if name == "" {
@@ -41,7 +59,17 @@ func Import(c Command, name string) (*importer.Result, error) {
 	g.headers()
 	g.decode()
 	g.write()
-	return g.result, nil
+	return g, nil
+}
+
+// connectionText returns the block of the connection.
+func (g *generator) connectionText() string {
+	for _, b := range g.result.Blocks {
+		if strings.HasPrefix(b.Text, "connection ") {
+			return b.Text
+		}
+	}
+	return ""
 }
 
 // generator generates the blocks of one command.

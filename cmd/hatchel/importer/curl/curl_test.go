@@ -19,7 +19,11 @@ func importCommand(t *testing.T, dir, command string) (string, *importer.Result)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := Import(split, "")
+	blocks, err := importer.ReadBlocks(dir, importer.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := Import(split, "", blocks)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,6 +144,26 @@ func TestCommandsOfOneHostShareItsConnection(t *testing.T) {
 	}
 }
 
+func TestACommandOfAnotherServerOrUserHasAConnectionOfItsOwn(t *testing.T) {
+	dir := t.TempDir()
+	importCommand(t, dir, `curl https://api.example.com/orders`)
+	importCommand(t, dir, `curl https://auth.example.com/tokens -H 'Authorization: Bearer x'`)
+	importCommand(t, dir, `curl https://api.example.com/users -H 'X-Api-Key: y'`)
+	importCommand(t, dir, `curl https://auth.example.com/keys`)
+	text, _ := importCommand(t, dir, `curl https://api.example.com/carts -H 'X-Api-Key: y'`)
+	clean := strings.Join(strings.Fields(text), " ")
+	for _, want := range []string{
+		`connection "http" "example" { base_url = "https://api.example.com" }`,
+		`connection "http" "example_2" { base_url = "https://auth.example.com" auth { bearer = secret.example_2_token } }`,
+		`http "example" { get = "/orders" }`, `http "example_2" { get = "/tokens" }`, `http "example_3" { get = "/users" }`,
+		`http "example_2" { get = "/keys" }`, `http "example_3" { get = "/carts" }`,
+	} {
+		if !strings.Contains(clean, want) {
+			t.Errorf("the files lack %s:\n%s", want, text)
+		}
+	}
+}
+
 func TestWhatIsNoPlainCommandIsRefused(t *testing.T) {
 	for command, want := range map[string]string{
 		"curl $(cat url)":                         "the host of the URL is computed by the shell",
@@ -173,7 +197,7 @@ func TestWhatIsNoPlainCommandIsRefused(t *testing.T) {
 	} {
 		split, err := Split(command)
 		if err == nil {
-			_, err = Import(split, "")
+			_, err = Import(split, "", nil)
 		}
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %s", command, err, want)
@@ -193,7 +217,7 @@ func FuzzCommandsNeverPanicAndGiveValidBlocks(f *testing.F) {
 		if err != nil {
 			return
 		}
-		r, err := Import(split, "")
+		r, err := Import(split, "", nil)
 		if err != nil {
 			return
 		}

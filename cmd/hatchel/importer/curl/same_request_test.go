@@ -197,7 +197,7 @@ func callImported(t *testing.T, dir, text string, one sameRequest) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	result, err := curl.Import(command, "")
+	result, err := curl.Import(command, "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
