@@ -106,6 +106,8 @@ func TestOperationsBecomeTools(t *testing.T) {
 			`optional(enum("x"))`},
 		"values of several types": {query(`{"name": "a", "in": "query", "schema": {"enum": ["x", 1, null, {}]}}`),
 			`string("One of \"x\", 1, an object or a list.")`},
+		"a header Accept that is required": {query(`{"name": "Accept", "in": "header", "required": true, "schema":
+			{"type": "string", "enum": ["application/vnd.shop+json"]}}`), `headers = { Accept = "application/vnd.shop+json" }`},
 		"several types": {query(`{"name": "a", "in": "query", "schema": {"type": ["string", "integer", "null"]}}`),
 			`optional(nullable(string))`},
 		"several types in a body": {body(`{"type": ["string", "integer"], "minLength": 2, "maximum": 9}`),

@@ -106,6 +106,9 @@ func (g *generator) parameter(op *operation, n node, in string) error {
 		return err
 	}
 	if in == "header" && slices.Contains(ignoredHeaders, strings.ToLower(p.wire)) {
+		if p.constant = g.requiredAccept(p.wire, n); p.constant != "" {
+			op.addParameter(p)
+		}
 		return nil
 	}
 	if in == "cookie" {
@@ -173,6 +176,22 @@ func (g *generator) parameter(op *operation, n node, in string) error {
 	p.input.param, p.input.fallback, p.input.json = p, in == "query", p.asJSON
 	op.addParameter(p)
 	return nil
+}
+
+// requiredAccept returns the value of a header Accept that an operation requires, in HCL, or "".
+func (g *generator) requiredAccept(name string, n node) string {
+	s := g.schemas.follow(n.get("schema"))
+	if g.version2 {
+		s = n
+	}
+	value := s.get("default").text()
+	if value == "" {
+		value = s.get("enum").member("0").text()
+	}
+	if !strings.EqualFold(name, "Accept") || !n.get("required").isTrue() || value == "" || printable.HasHidden(value) {
+		return ""
+	}
+	return importer.Quote(value)
 }
 
 var headerName = lazyregexp.New("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
