@@ -11,6 +11,7 @@ import (
 
 	"hatchel/cmd/hatchel/catalog"
 	"hatchel/cmd/hatchel/importer"
+	"hatchel/internal/cut"
 	"hatchel/internal/printable"
 )
 
@@ -73,7 +74,8 @@ type column struct {
 	unequal            bool     // the database has no = for its values
 	compare            string   // how a statement compares a value, which is %s; empty for the value alone
 	refusal            string   // why no input can have a value, if it is binary
-	values             []string // of an enumeration or CHECK (x IN …); empty for none
+	values             []string // of an enumeration or CHECK (x IN …), the first maxValues at least; empty for none
+	number             int      // of the values, if they are not all in values
 }
 
 func (t *table) origin() string { return strings.TrimPrefix(t.schema+"."+t.name, ".") }
@@ -163,6 +165,9 @@ func (t *table) addColumn(d dialect, row map[string]any, r *importer.Result) {
 	if c.name == "" {
 		return // a table without columns
 	}
+	if len(c.typ) > maxTypeName {
+		c.typ = c.typ[:cut.Before(c.typ, maxTypeName)] + "…"
+	}
 	t.all = append(t.all, catalog.Column{Name: c.name, SQL: c.ref, Type: c.typ})
 	if !nameable(c.name) {
 		r.Lose(t.origin(), "column left out", fmt.Sprintf("the name %q cannot be written in a statement of a file",
@@ -212,6 +217,9 @@ func isCredential(c *column) bool {
 var derivedEndings = []string{"hex", "hash", "hashed", "digest", "salt", "encrypted", "ciphertext", "bcrypt", "argon2",
 	"sha256", "sha512", "md5"}
 
+// maxTypeName is the maximum size of the name of a type; that of an enumeration of MySQL has all its values.
+const maxTypeName = 200
+
 // maxComment is the maximum size of a comment in a description.
 const maxComment = 300
 
@@ -219,13 +227,14 @@ const maxComment = 300
 const maxValues = 60
 
 func (c *column) setValues(values []string) {
-	if len(values) <= maxValues && !slices.ContainsFunc(values, func(v string) bool { return !nameable(v) }) {
+	number := max(c.number, len(values))
+	if number <= maxValues && !slices.ContainsFunc(values, func(v string) bool { return !nameable(v) }) {
 		c.values = values
 		return
 	}
 	c.values = nil
 	first := values[:min(len(values), 20)]
-	note := fmt.Sprintf("One of %d values, such as %s.", len(values), strings.Join(first, ", "))
+	note := fmt.Sprintf("One of %d values, such as %s.", number, strings.Join(first, ", "))
 	c.comment = strings.TrimSpace(c.comment + " " + note)
 }
 
@@ -274,6 +283,16 @@ func nameable(name string) bool {
 func str(row map[string]any, member string) string {
 	s, _ := row[member].(string)
 	return s
+}
+
+func count(row map[string]any, member string) int {
+	switch v := row[member].(type) {
+	case int:
+		return v
+	case int64:
+		return int(v)
+	}
+	return 0
 }
 
 func truth(row map[string]any, member string) bool {

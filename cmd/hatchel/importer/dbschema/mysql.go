@@ -94,7 +94,7 @@ func (mysql) classify(row map[string]any, c *column) {
 	case base == "char" || base == "varchar":
 		c.maxLength = lengthOf(c.typ)
 	case base == "enum":
-		for _, v := range enumValue.FindAllString(c.typ, -1) {
+		for _, v := range enumValue.FindAllString(str(row, "data_type"), -1) {
 			c.values = append(c.values, mysqlEscapes.Replace(unquote(v)))
 		}
 	}

@@ -62,8 +62,7 @@ SELECT c.nspname AS table_schema, c.relname AS table_name, c.relkind IN ('v', 'm
       AND x.refclassid = 'pg_catalog.pg_class'::regclass
       AND CASE WHEN s.relkind = 'S' THEN NOT has_sequence_privilege(s.oid, 'USAGE, UPDATE') END) AS default_denied,
   pg_catalog.col_description(c.oid, a.attnum) AS comment,
-  (SELECT json_agg(v.enumlabel ORDER BY v.enumsortorder)::text FROM pg_catalog.pg_enum v
-    WHERE v.enumtypid = b.oid) AS enum_values
+  v.labels AS enum_values, v.number AS enum_number
 FROM (SELECT c.oid, c.relname, c.relkind, n.nspname, NOT pg_catalog.pg_table_is_visible(c.oid) AS qualified,
     `+mayWrite("INSERT", "3", "a", "8")+` AS no_insert,
     `+mayWrite("UPDATE", "2", "w", "4")+` AS no_update,
@@ -85,6 +84,11 @@ JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
 JOIN leaf ON leaf.column_type = t.oid JOIN pg_catalog.pg_type b ON b.oid = leaf.oid
   AND b.typtype <> 'd' AND b.typinput <> 'pg_catalog.array_in'::regproc
 LEFT JOIN pg_catalog.pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
+LEFT JOIN (SELECT o.enumtypid, count(*) AS number,
+    (json_agg(o.enumlabel ORDER BY o.enumsortorder)
+      FILTER (WHERE o.position <= `+strconv.Itoa(maxValues)+`))::text AS labels
+  FROM (SELECT l.*, row_number() OVER (PARTITION BY l.enumtypid ORDER BY l.enumsortorder) AS position
+    FROM pg_catalog.pg_enum l) o GROUP BY o.enumtypid) v ON v.enumtypid = b.oid
 ORDER BY c.nspname, c.relname, a.attnum`)
 }
 
@@ -141,12 +145,7 @@ func (postgres) classify(row map[string]any, c *column) {
 	case strings.HasPrefix(base, "reg") && truth(row, "builtin"): // = compares their numbers
 		c.compare = "%s::pg_catalog." + base
 	}
-	switch n := row["max_length"].(type) {
-	case int:
-		c.maxLength = n
-	case int64:
-		c.maxLength = int(n)
-	}
+	c.maxLength, c.number = count(row, "max_length"), count(row, "enum_number")
 	if v := str(row, "enum_values"); v != "" && json.Unmarshal([]byte(v), &c.values) == nil {
 		c.kind = text
 	}

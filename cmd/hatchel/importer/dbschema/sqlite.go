@@ -12,10 +12,9 @@ type sqlite struct{}
 // data are none: only the virtual table may change them.
 const sqliteTables = ` FROM sqlite_master m
 WHERE m.type IN ('table', 'view') AND m.name NOT LIKE 'sqlite\_%' ESCAPE '\'
-  AND NOT EXISTS (SELECT 1 FROM sqlite_master s WHERE s.type = 'table' AND s.sql LIKE 'CREATE VIRTUAL%'
-    AND substr(m.name, 1, length(s.name) + 1) = s.name || '_'
-    AND substr(m.name, length(s.name) + 2) IN ('config', 'content', 'data', 'docsize', 'idx', 'instance', 'node',
-      'parent', 'row', 'rowid', 'segdir', 'segments', 'stat')) `
+  AND m.name NOT IN (SELECT s.name || '_' || j.value FROM sqlite_master s JOIN json_each('["config", "content", "data",
+      "docsize", "idx", "instance", "node", "parent", "row", "rowid", "segdir", "segments", "stat"]') j
+    WHERE s.type = 'table' AND s.sql LIKE 'CREATE VIRTUAL%') `
 
 // columns reads each table on its own: a view or a virtual table that SQLite cannot prepare fails only its own query.
 func (d sqlite) columns(ctx context.Context, q Query) (rows []map[string]any, err error) {
