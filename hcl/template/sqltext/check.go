@@ -1,6 +1,7 @@
 package sqltext
 
 import (
+	"slices"
 	"strings"
 
 	hclv2 "github.com/hashicorp/hcl/v2"
@@ -97,7 +98,7 @@ func (c *checker) readNode(list []template.Node, i int, in states) states {
 		for _, branch := range c.choices.Branches(n) {
 			out = out.With(c.readNodes(branch, in))
 		}
-		return c.limitStates(out, n.Range)
+		return c.limitStates(mergeBranches(out), n.Range)
 	case *template.For:
 		return c.readLoop(n, in)
 	}
@@ -218,6 +219,26 @@ func asSeparator(n template.Node) *template.If {
 		}
 	}
 	return cond
+}
+
+// mergeBranches merges states after the branches of an %{if} that differ only in the number of columns, which is
+// unknown then, in the column or in the interpolation before them. Otherwise every optional column of a row would add a
+// state for each state.
+func mergeBranches(after states) (merged states) {
+	for _, s := range after {
+		i := slices.IndexFunc(merged, func(m state) bool {
+			if m.cols, m.interpolation = s.cols, s.interpolation; m.frame() == columns {
+				m.word = s.word
+			}
+			return m == s
+		})
+		if i < 0 {
+			merged.Add(s)
+		} else if merged[i].cols != s.cols {
+			merged[i].cols = -1
+		}
+	}
+	return merged
 }
 
 // limitStates limits the number of states.

@@ -32,7 +32,8 @@ type parameter struct {
 	Secure         bool
 }
 
-var scalarTypes = map[string]string{"string": "string", "integer": "integer", "float": "number", "boolean": "bool"}
+var scalarTypes = map[string]string{"string": "string", "integer": "integer", "float": "number", "boolean": "bool",
+	"number": "number", "int": "integer", "bool": "bool"}
 
 // inputType returns the type of the input of a parameter. Names are always one of their values.
 func (p *parameter) inputType(isName bool) (string, error) {
