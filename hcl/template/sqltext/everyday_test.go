@@ -98,7 +98,7 @@ func TestRowsMayHaveManyOptionalColumns(t *testing.T) {
 		values += "\n%{if y}, ${x}%{endif}"
 	}
 	source := "INSERT INTO t (id" + columns + "\n) VALUES (${x}" + values + "\n) RETURNING id"
-	tree := parse(t, source, parseTypes(t, "x string?\ny bool"))
+	tree := parse(t, source, parseTypes(t, "x string\ny bool"))
 	for name, d := range dialects {
 		if _, diags := Compile(tree, d); len(diags) > 0 {
 			t.Errorf("%s: %v", name, diags[0])

@@ -156,8 +156,8 @@ func (g *generator) insert(t *table) *tool {
 				g.result.Lose(t.origin(), "column not written", c.name+" "+c.why(), c.name)
 			}
 			continue
-		case !c.insertable() && t.fills:
-			g.result.Lose(t.origin(), "column left to a trigger", c.name+" is required and "+c.why(), c.name)
+		case t.fills && !c.nullable && !c.hasDefault && (!c.insertable() || c.typ == "tsvector"):
+			g.result.Lose(t.origin(), "column left to a trigger", c.name+" is required and has the type "+c.typ, c.name)
 			continue
 		case !c.insertable():
 			g.result.Lose(t.origin(), "no insert tool",
