@@ -1,8 +1,6 @@
 package runtime
 
 import (
-	"crypto/tls"
-	"log/slog"
 	"net"
 	"net/http"
 
@@ -39,9 +37,9 @@ func (c *compiler) openConsole() {
 }
 
 // serve serves the console at a listener from now on; a nil Console serves nothing.
-func (c *Console) serve(pages *endpoint.Listener, config func() *tls.Config, log *slog.Logger) {
+func (c *Console) serve(pages *endpoint.Listener, o endpoint.Options) {
 	if c != nil {
-		c.Serve(pages, endpoint.Options{Name: "console", TLS: config, Log: log})
+		c.Serve(pages, o)
 	}
 }
 

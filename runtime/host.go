@@ -20,6 +20,7 @@ import (
 	"hatchel/internal/service"
 	"hatchel/runtime/call"
 	"hatchel/runtime/durable/audit"
+	"hatchel/runtime/edge/endpoint"
 	"hatchel/runtime/edge/mcp"
 	"hatchel/runtime/edge/operator"
 	"hatchel/runtime/edge/served"
@@ -192,7 +193,9 @@ func (h *Host) commit(last, next *Generation, report Report, began time.Time) Re
 	h.build.State.ServeWebhooks(next.Config, h.build.Version, h.build.Log)
 	h.serve(next, report)
 	h.telemetry.serve(next)
-	h.build.Console.serve(next.pages, h.TLSConfig, h.build.Log)
+	h.build.Console.serve(next.pages, endpoint.Options{
+		Name: "console", TLS: h.TLSConfig, Log: h.build.Log, ClosedForResets: h.telemetry.ResetsRefused,
+	})
 	h.telemetry.keepHistory(next)
 	h.build.caches.waiters.NotifyReload()
 	h.build.State.RecordDecisions("") // that were stored while no audit log was open

@@ -64,6 +64,7 @@ func (t *Telemetry) serve(next *Generation) {
 	if exporter := t.host.build.Metrics; exporter != nil {
 		exporter.Serve(next.scrapes, endpoint.Options{
 			Name: "metrics", TLS: t.host.TLSConfig, WriteTimeout: metrics.ScrapeTimeout, Log: t.host.build.Log,
+			ClosedForResets: t.ResetsRefused,
 		})
 		if next.Metrics != nil {
 			next.Metrics.SetSampler(t.Sample)
@@ -212,6 +213,9 @@ func (t *Telemetry) Answered(caller *mcp.Caller, method string, failed *mcp.Erro
 
 // MemoryRefused implements mcp.Observer.
 func (t *Telemetry) MemoryRefused() { t.host.Current().Metrics.RefusedForMemory() }
+
+// ResetsRefused counts a connection that was closed for the resets of its streams.
+func (t *Telemetry) ResetsRefused() { t.host.Current().Metrics.RefusedForResets() }
 
 // SessionEnded implements mcp.Observer.
 func (t *Telemetry) SessionEnded(http bool, took time.Duration) {

@@ -138,6 +138,7 @@ var owners = map[string][]string{
 	"github.com/klauspost/compress/zstd":      {"internal/contentcoding"},
 	"golang.org/x/net/http/httpguts":          {"adapters/http"},
 	"golang.org/x/net/http/httpproxy":         {"internal/proxy"},
+	"golang.org/x/net/http2":                  {"runtime/edge/endpoint"},
 	"go.yaml.in/yaml/":                        {"cmd/hatchel/importer/*"},
 	"golang.org/x/text/encoding":              {"internal/charset"},
 	"golang.org/x/text/transform":             {"internal/charset"},

@@ -32,6 +32,8 @@ type Options struct {
 	TLS          func() *tls.Config
 	WriteTimeout time.Duration // of a response; 0 for none
 	Log          *slog.Logger
+	// ClosedForResets counts a connection that was closed for its resets, as LimitResets does.
+	ClosedForResets func()
 }
 
 // SetHandler sets what serves the requests to the listener. Until then they are answered with 503.
@@ -129,6 +131,7 @@ func (e *Endpoint) Serve(l *Listener, o Options) {
 		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaders,
 		ErrorLog: slog.NewLogLogger(o.Log.Handler(), slog.LevelWarn),
 	}
+	LimitResets(l.server, o.Log, o.ClosedForResets)
 	o.Log.Info(o.Name+" served", "address", l.Addr().String())
 	e.running.Go(func() { l.server.Serve(WithTLS(l.listener, o.TLS)) }) // until it is closed
 }

@@ -79,8 +79,8 @@ var families = []Family{
 	{callsInFlight, gauge, []string{"kind", "name"}, "Calls that run or wait."},
 	{callsWaiting, gauge, []string{"kind", "name", "reason"}, "Calls that wait for a limit or an approval."},
 	{refusalsTotal, counter, []string{"reason"}, "Calls and requests that were refused, by what has refused them: " +
-		"policy, scope, limit, approval, argument, credential, memory (of the requests in progress), key (of " +
-		"idempotency) or answer (of the client to a question)."},
+		"policy, scope, limit, approval, argument, credential, memory (of the requests in progress), resets (of the " +
+		"streams of a connection, which was closed), key (of idempotency) or answer (of the client to a question)."},
 	{backendDuration, histogram, []string{"kind", "connection", "outcome"},
 		"Time of a backend block with its retries, pages and waits. The outcome is ok, failed, unavailable, not_sent " +
 			"or cancelled; connection is empty for a block without one."},

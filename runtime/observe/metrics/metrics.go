@@ -108,6 +108,13 @@ func (m *Metrics) RefusedForMemory() {
 	}
 }
 
+// RefusedForResets counts a connection that was closed because too many of its streams were reset.
+func (m *Metrics) RefusedForResets() {
+	if m != nil {
+		m.refused(RefusedByResets)
+	}
+}
+
 // AddHook begins to count the failures of hooks for a type of events, so that the first one is seen as an increase.
 func (m *Metrics) AddHook(event string) {
 	if m != nil {

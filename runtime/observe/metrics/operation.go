@@ -62,6 +62,7 @@ const (
 	RefusedByArgument   = "argument"
 	RefusedByCredential = "credential"
 	RefusedByMemory     = "memory" // of the requests in progress
+	RefusedByResets     = "resets" // of streams, for which an HTTP/2 connection was closed
 	RefusedByKey        = "key"    // of idempotency, whose call goes on, was interrupted or had other arguments
 	RefusedByAnswer     = "answer" // to a question: it was declined, is not valid, or the client cannot be asked
 )

@@ -21,8 +21,8 @@ func (t *sessions) saveClient(ctx context.Context, sess *session) error {
 		return nil
 	})
 	if errors.Is(err, handover.ErrRecordTooLarge) {
-		return mcp.InvalidParams("params.clientInfo, without its icons, and params.capabilities have more than %d bytes",
-			handover.MaxSessionRecord)
+		return mcp.InvalidParams("params.clientInfo, without its icons, and params.capabilities have more than %d "+
+			"bytes", handover.MaxSessionRecord)
 	}
 	return err
 }

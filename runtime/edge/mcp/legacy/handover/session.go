@@ -44,8 +44,8 @@ type SessionRecord struct {
 const MaxSessionRecord = 4 << 10
 
 // ErrRecordTooLarge is returned for a change after which the record would be too large.
-var ErrRecordTooLarge = mcp.Errorf(mcp.CodeBusy, "The session keeps at most %d bytes, of which most are the URIs of its "+
-	"subscriptions. Unsubscribe from a resource first", MaxSessionRecord)
+var ErrRecordTooLarge = mcp.Errorf(mcp.CodeBusy, "The session keeps at most %d bytes, of which most are the URIs of "+
+	"its subscriptions. Unsubscribe from a resource first", MaxSessionRecord)
 
 // size returns how many bytes of the record the client determines.
 func (r *SessionRecord) size() int {
