@@ -90,8 +90,10 @@ func (c *h2Client) request(path string, end bool) error {
 
 // attacks reset the latest stream.
 var attacks = map[string]func(c *h2Client) error{
-	"reset by the client":   func(c *h2Client) error { return c.framer.WriteRSTStream(c.stream-1, http2.ErrCodeCancel) },
-	"a window of nothing":   func(c *h2Client) error { return c.framer.WriteRawFrame(http2.FrameWindowUpdate, 0, c.stream-1, make([]byte, 4)) },
+	"reset by the client": func(c *h2Client) error { return c.framer.WriteRSTStream(c.stream-1, http2.ErrCodeCancel) },
+	"a window of nothing": func(c *h2Client) error {
+		return c.framer.WriteRawFrame(http2.FrameWindowUpdate, 0, c.stream-1, make([]byte, 4))
+	},
 	"a window that is full": func(c *h2Client) error { return c.framer.WriteWindowUpdate(c.stream-1, 1<<31-1) },
 	"headers twice": func(c *h2Client) error {
 		return c.framer.WriteHeaders(http2.HeadersFrameParam{StreamID: c.stream - 1, BlockFragment: []byte{0x82}, EndHeaders: true})
