@@ -138,7 +138,7 @@ func newMatchers(all []needle) (matchers []*matcher) {
 }
 
 func newMatcher(all []needle) *matcher {
-	m := &matcher{shortest: maxShortest, gram: 4, places: map[uint32]uint32{}, needles: map[string][]needle{}}
+	m := &matcher{shortest: maxShortest, gram: 4}
 	for _, n := range all {
 		m.shortest = min(m.shortest, len(n.text))
 	}
@@ -146,6 +146,8 @@ func newMatcher(all []needle) *matcher {
 		m.gram = 3
 	}
 	m.stride = m.shortest - m.gram + 1
+	m.places = make(map[uint32]uint32, m.stride*len(all))
+	m.needles = make(map[string][]needle, len(all))
 	for _, n := range all {
 		first := string(appendFolded(nil, []byte(n.text[:m.shortest])))
 		m.needles[first] = append(m.needles[first], n)
@@ -236,9 +238,10 @@ const maxRounds = 3
 func (s *Scrubber) finds(text []byte) (found bool) {
 	buffers := buffersOf.Get().(*[2][]byte)
 	defer buffersOf.Put(buffers)
+	more := true // escapes may be left
 	for round := 0; ; round++ {
 		s.search(text, func(part, *needle) bool { found = true; return false })
-		if found || round == maxRounds {
+		if found || round == maxRounds || !more {
 			return found
 		}
 		buffer := &buffers[round%2] // the other one has the text
@@ -249,6 +252,7 @@ func (s *Scrubber) finds(text []byte) (found bool) {
 		if text = next.text; cap(text) <= maxBuffer {
 			*buffer = text
 		}
+		more = next.again
 	}
 }
 

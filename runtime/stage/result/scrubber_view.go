@@ -16,6 +16,7 @@ type part struct{ from, to int }
 type view struct {
 	text  []byte
 	spans []span // by place; nil if each byte is one of the original
+	again bool   // it may have escapes that the original has not
 }
 
 // span is a part of a view. Its bytes are those of the original from at on or, if whole is set, what stands for
@@ -119,7 +120,8 @@ func (s *starts) after(at int) int {
 // mapped is set. It has no text if there is no escape. It writes to buffer if that is large enough.
 func unescape(text []byte, of *escapes, buffer []byte, mapped bool) (v view) {
 	s := newStarts(text, of)
-	done := 0 // bytes of the text that the view has
+	done := 0            // bytes of the text that the view has
+	failed := -maxEntity // the last byte with which an escape could have begun
 	var char [utf8.UTFMax]byte
 	for at := s.after(0); at < len(text); at = s.after(at) {
 		read, size := readEscape(char[:0], text[at:], of.withoutBreaks)
@@ -127,6 +129,7 @@ func unescape(text []byte, of *escapes, buffer []byte, mapped bool) (v view) {
 			c := text[at]
 			for at++; at+1 < len(text) && text[at] == c && text[at+1] == c; at++ { // only its end may begin one
 			}
+			failed = at
 			continue
 		}
 		if v.text == nil {
@@ -138,6 +141,7 @@ func unescape(text []byte, of *escapes, buffer []byte, mapped bool) (v view) {
 			v.spans = append(v.spans, span{place: len(v.text), at: done})
 		}
 		v.text = append(v.text, text[done:at]...)
+		v.again = v.again || at-failed < maxEntity || len(read) > 0 && ofAll.starts[read[0]]
 		if len(read) > 0 {
 			if mapped {
 				v.spans = append(v.spans, span{len(v.text), at, true})
