@@ -29,6 +29,7 @@ type action struct {
 	response     *schema.Validator // of a JSON body; nil if its type is unknown
 	retry        *retryPolicy      // nil means one attempt
 	repeatable   bool
+	separators   map[string]string // of lists in the query and in the form, by their names
 	span         spanNames
 }
 
@@ -46,6 +47,7 @@ func (a *action) Do(ctx context.Context, call *adapters.Call) (any, error) {
 
 // compile sets the parts of the request of a call, or of a dry run.
 func (a *action) compile(ctx context.Context, f *hcl.Frame, page nextPage, r *compiledRequest) error {
+	r.separators = a.separators
 	if !r.dryRun && !isRead(a.method) {
 		r.idempotencyKey = r.call.Key
 	}

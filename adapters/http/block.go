@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"hatchel/adapters"
 	"hatchel/hcl"
@@ -18,20 +19,21 @@ import (
 type block struct {
 	addresses [6]*hcl.RequestURL // by index in methods; one is set
 
-	Query    *hcl.KeyValues
-	Headers  *hcl.KeyValues
-	Body     body
-	OKStatus hcl.Statuses
-	As       string
-	Encoding string
-	MaxRows  int // of lines; 0 for the default
-	Truncate bool
-	Response *schema.Type
-	Hosts    []string
-	Timeout  time.Duration
-	MaxBody  hcl.Size
-	Retry    *retry
-	Paginate *paginate
+	Query      *hcl.KeyValues
+	Separators *hcl.KeyValues
+	Headers    *hcl.KeyValues
+	Body       body
+	OKStatus   hcl.Statuses
+	As         string
+	Encoding   string
+	MaxRows    int // of lines; 0 for the default
+	Truncate   bool
+	Response   *schema.Type
+	Hosts      []string
+	Timeout    time.Duration
+	MaxBody    hcl.Size
+	Retry      *retry
+	Paginate   *paginate
 }
 
 // methods are the methods of requests. The argument of each holds the address.
@@ -65,6 +67,9 @@ func (b *block) spec() hcl.Spec {
 		hcl.Spec{
 			hcl.Attr(&b.Query, "query",
 				"Query parameters. Null omits a parameter, a list repeats it.").AllowSecret(),
+			hcl.Attr(&b.Separators, "separators", "What separates the elements of a list that is one parameter of "+
+				"query or one field of form, by its name, such as { tags = \",\" } for tags=a,b. An element is escaped, "+
+				"so that a separator within it is none. An empty list is left out.").FixedKeys(),
 			hcl.Headers(&b.Headers, "headers", "Headers, which override those of the connection if the block names "+
 				"them. A map with names that come with the call cannot. Null omits a header."),
 		},
@@ -180,6 +185,7 @@ func (b *block) check(checks *adapters.Checks, conn *hcl.Connection) {
 		checks.Refuse(slices.Contains(compound, b.Body.Raw.Type().Kind), &b.Body.Raw,
 			"body must be text or bytes. Write json = … to send a value as JSON.")
 	}
+	b.checkSeparators(checks)
 	checkHeaderNames(checks, &b.Headers, b.Headers.Names())
 	if b.Retry != nil {
 		b.Retry.check(checks)
@@ -190,6 +196,24 @@ func (b *block) check(checks *adapters.Checks, conn *hcl.Connection) {
 		b.Paginate.check(checks, b.Body.JSON != nil)
 	}
 	b.checkHosts(checks, conn, address)
+}
+
+// checkSeparators requires separators that are known at load, of one character each.
+func (b *block) checkSeparators(checks *adapters.Checks) {
+	for _, name := range b.Separators.Names() {
+		separator := b.Separators.Constant(name)
+		checks.Refuse(utf8.RuneCountInString(separator) != 1, &b.Separators,
+			`separators has one character for each name, such as { %s = "," }.`, name)
+	}
+}
+
+// separators returns what separates the elements of lists, by the names of parameters and fields.
+func (b *block) separators() map[string]string {
+	all := map[string]string{}
+	for _, name := range b.Separators.Names() {
+		all[name] = b.Separators.Constant(name)
+	}
+	return all
 }
 
 // checkHosts requires hosts if the host of the address is a value of the call, and rejects it otherwise.
@@ -270,6 +294,7 @@ func bind(ctx context.Context, b *block, env adapters.Env) (adapters.Action, err
 		maxBody: int64(cmp.Or(b.MaxBody, s.maxBody)), repeatable: b.repeatable(),
 	}
 	a.okStatus, _ = parseStatuses(b.OKStatus)
+	a.separators = b.separators()
 	if b.Hosts != nil {
 		a.address = a.address.WithHosts(b.Hosts)
 	}

@@ -83,11 +83,8 @@ func (b *body) encodeJSON(f *hcl.Frame, edit func(any) (any, error)) ([]byte, er
 func (b *body) encodeForm(f *hcl.Frame, r *compiledRequest) ([]byte, error) {
 	form := []byte{}
 	err := eachEntry(f, b.Form, "form field ", scalars, func(name string, texts []string, secret bool) error {
-		for _, text := range texts {
-			if secret {
-				r.addSecret(text)
-			}
-			form = r.appendParameter(form, parameter{name, text, secret})
+		for _, p := range r.newParameters(name, texts, secret) {
+			form = r.appendParameter(form, p)
 		}
 		return nil
 	})

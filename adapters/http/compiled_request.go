@@ -22,6 +22,7 @@ import (
 type compiledRequest struct {
 	target         []byte // the URL without the parameters in query
 	query          []parameter
+	separators     map[string]string // of lists that are one parameter, by their names
 	header         nethttp.Header
 	body           []byte      // nil if there is none
 	stream         *bodyStream // replaces body if the body has uploaded files
@@ -37,6 +38,7 @@ type compiledRequest struct {
 
 type parameter struct {
 	name, text string
+	escaped    string // replaces text, which is escaped
 	secret     bool
 }
 
@@ -45,17 +47,48 @@ func (r *compiledRequest) addSecret(text string) {
 	r.secrets = append(r.secrets, text, url.QueryEscape(text))
 }
 
-// addQuery adds the query parameters of a call. A list repeats its parameter.
+// addQuery adds the query parameters of a call. A list repeats its parameter, unless it has a separator.
 func (r *compiledRequest) addQuery(f *hcl.Frame, entries *hcl.KeyValues) error {
 	return eachEntry(f, entries, "query parameter ", scalars, func(name string, texts []string, secret bool) error {
-		for _, text := range texts {
-			r.query = append(r.query, parameter{name, text, secret})
-			if secret {
-				r.addSecret(text)
-			}
-		}
+		r.query = append(r.query, r.newParameters(name, texts, secret)...)
 		return nil
 	})
+}
+
+// newParameters returns the parameters of a list: one for each element or, with a separator, one for all.
+func (r *compiledRequest) newParameters(name string, texts []string, secret bool) (all []parameter) {
+	if secret {
+		for _, text := range texts {
+			r.addSecret(text)
+		}
+	}
+	if separator := r.separators[name]; separator != "" {
+		if len(texts) == 0 {
+			return nil
+		}
+		return []parameter{{name: name, escaped: joinEscaped(texts, separator), secret: secret}}
+	}
+	for _, text := range texts {
+		all = append(all, parameter{name: name, text: text, secret: secret})
+	}
+	return all
+}
+
+// joinEscaped returns texts as one value of a URL. A comma is written as it is, and one within a text is escaped
+// (RFC 6570, section 3.2.8). Other separators cannot be written in a URL: they are escaped, and twice within a text.
+func joinEscaped(texts []string, separator string) string {
+	between := strings.ReplaceAll(url.QueryEscape(separator), "+", "%20")
+	escaped := make([]string, len(texts))
+	for i, text := range texts {
+		if separator != "," {
+			text = strings.ReplaceAll(text, separator, between)
+		}
+		escaped[i] = url.QueryEscape(text)
+	}
+	if separator == "," {
+		between = ","
+	}
+	return strings.Join(escaped, between)
 }
 
 // overlayQuery replaces parameters by those of a map. Null removes a parameter, and a list repeats it.
@@ -71,7 +104,7 @@ func (r *compiledRequest) overlayQuery(overlay map[string]any) error {
 			return &adapters.Fault{Message: fmt.Sprintf("the query parameter %s of the next page %v", name, err)}
 		}
 		for _, text := range texts {
-			r.query = append(r.query, parameter{name, text, false})
+			r.query = append(r.query, parameter{name: name, text: text})
 		}
 	}
 	return nil
@@ -80,7 +113,7 @@ func (r *compiledRequest) overlayQuery(overlay map[string]any) error {
 // setQuery replaces all parameters of a name.
 func (r *compiledRequest) setQuery(name, text string, secret bool) {
 	r.removeQuery(name)
-	r.query = append(r.query, parameter{name, text, secret})
+	r.query = append(r.query, parameter{name: name, text: text, secret: secret})
 }
 
 func (r *compiledRequest) removeQuery(name string) {
@@ -121,6 +154,9 @@ func (r *compiledRequest) appendParameter(dst []byte, p parameter) []byte {
 	dst = append(append(dst, url.QueryEscape(p.name)...), '=')
 	if r.dryRun && p.secret {
 		return append(dst, hcl.Hidden...)
+	}
+	if p.escaped != "" {
+		return append(dst, p.escaped...)
 	}
 	return append(dst, url.QueryEscape(p.text)...)
 }

@@ -132,8 +132,8 @@ func problem(text string) string {
 		return "is not the address of a proxy, such as http://proxy.example:3128"
 	}
 	if schemes[u.Scheme] == "" {
-		return fmt.Sprintf("names a proxy of the scheme %.20q, which is not supported: http, https, socks5 and socks5h "+
-			"are", u.Scheme)
+		const text = "names a proxy of the scheme %.20q, which is not supported: http, https, socks5 and socks5h are"
+		return fmt.Sprintf(text, u.Scheme)
 	}
 	if u.Hostname() == "" {
 		return "names no host, such as http://proxy.example:3128"

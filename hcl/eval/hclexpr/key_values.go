@@ -128,6 +128,9 @@ func (e *KeyValues) Constants() (texts []string) {
 
 // Constant returns the text of a value that is known at load and is not sensitive; empty for any other.
 func (e *KeyValues) Constant(name string) string {
+	if e == nil {
+		return ""
+	}
 	for _, w := range e.pairs {
 		if text, ok := w.value.Value.(string); ok && w.key.Value == name && w.value.Known && !w.value.Sensitive {
 			return text

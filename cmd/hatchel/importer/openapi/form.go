@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"strings"
+
+	"hatchel/cmd/hatchel/importer"
 )
 
 // formBody writes a form or a multipart body.
@@ -145,7 +147,7 @@ func (f *formOf) argument() string {
 // value returns the value of a field, and whether it is flat: nested values are written with brackets.
 func (f *formOf) value(field *field) (value string, flat bool) {
 	t, ref := field.input.tree, "input."+field.input.name
-	elements := (t.kind == listKind || t.kind == setKind) && !t.elem.isContainer() && t.elem.kind != anyKind
+	elements := t.hasScalarElements()
 	switch encoding := f.encoding.get(field.wire); {
 	case f.multipart && (t.isContainer() && !elements || t.kind == anyKind):
 		part := "{ content = jsonencode(" + ref + "), type = \"application/json\" }"
@@ -154,15 +156,44 @@ func (f *formOf) value(field *field) (value string, flat bool) {
 		return guarded(field.input, "jsonencode("+ref+")"), true
 	case !t.isContainer() && t.kind != anyKind:
 		return ref, true
-	case elements && field.separator != "":
-		return joined(field.input, false, field.separator), true
+	case elements && f.multipart && f.separator(field) != "":
+		return joined(field.input, false, f.separator(field)), true
 	case elements && encoding.get("style").text() != "deepObject":
-		if encoding.get("explode").isFalse() {
-			return joined(field.input, false, ","), true
-		}
 		return ref, true
 	}
 	return ref, strings.ContainsAny(field.wire, "[]")
+}
+
+// hasScalarElements reports whether a value is a list of what is no list and no object.
+func (t *tree) hasScalarElements() bool {
+	return (t.kind == listKind || t.kind == setKind) && !t.elem.isContainer() && t.elem.kind != anyKind
+}
+
+// separator returns what separates the elements of a list that is one field; empty if each is a field.
+func (f *formOf) separator(field *field) string {
+	encoding := f.encoding.get(field.wire)
+	switch {
+	case field.constant != "" || !field.input.tree.hasScalarElements(), isJSONType(encoding.get("contentType").text()):
+		return ""
+	case field.separator != "":
+		return field.separator
+	case encoding.get("style").text() != "deepObject" && encoding.get("explode").isFalse():
+		return ","
+	}
+	return ""
+}
+
+// separators returns the entries of the argument separators.
+func (f *formOf) separators() (all []entry) {
+	if f.multipart {
+		return nil
+	}
+	for _, field := range f.fields {
+		if separator := f.separator(field); separator != "" {
+			all = append(all, entry{field.wire, importer.Quote(separator)})
+		}
+	}
+	return all
 }
 
 // withBrackets writes a map with flat entries and such whose values are nested.

@@ -36,6 +36,7 @@ type operation struct {
 	schema         []byte // of the inputs, about as it is advertised
 	form           *formOf
 	separators     map[string]string // of the lists in a form of version 2
+	joined         []entry           // separators of the lists that are one parameter or one field
 	connection     *connection
 	title, text    string
 	tokens         int

@@ -350,7 +350,7 @@ func (p *parameter) value() string {
 	case p.asJSON:
 		return guard("jsonencode(" + ref + ")")
 	case t.kind == listKind || t.kind == setKind:
-		if p.in == "query" && p.explode {
+		if p.in == "query" {
 			return ref
 		}
 		return joined(p.input, p.in == "path", p.separator())

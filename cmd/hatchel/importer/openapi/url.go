@@ -77,6 +77,9 @@ func (p *parameter) addQuery(op *operation) {
 	switch {
 	case p.constant != "" || p.asJSON || p.input.tree.kind != objectKind && p.style != "deepObject":
 		op.query = append(op.query, entry{p.wire, p.value()})
+		if p.constant == "" && !p.asJSON && !p.explode && p.input.tree.hasScalarElements() {
+			op.joined = append(op.joined, entry{p.wire, importer.Quote(p.separator())})
+		}
 		return
 	case p.style == "deepObject":
 		if strings.ContainsAny(p.wire, "[]") {

@@ -113,6 +113,12 @@ func (g *generator) http(op *operation) importer.HTTP {
 		h.Headers = entries(op.headers)
 	}
 	if op.form != nil {
+		op.joined = append(op.joined, op.form.separators()...)
+	}
+	if len(op.joined) > 0 {
+		h.Rest = append(h.Rest, "separators = "+entries(op.joined))
+	}
+	if op.form != nil {
 		h.Rest = append(h.Rest, op.form.argument())
 	}
 	h.Rest = append(h.Rest, op.body...)
