@@ -1,7 +1,9 @@
 package main
 
 import (
+	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -175,6 +177,27 @@ func TestToolsOfUnusualTablesWorkOrAreLeftOut(t *testing.T) {
 			if out, _ := d.tryRun(t, args...); !strings.Contains(out, call[1]) {
 				t.Errorf("%s gives %s, without %s", call[0], out, call[1])
 			}
+		}
+	})
+}
+
+// The server cancels a query that reads an enumeration of 100,000 values for each column.
+func TestALargeEnumerationIsReadOnce(t *testing.T) {
+	eachImportDatabase(t, func(t *testing.T, d *importDatabase) {
+		if d.kind != "postgres" {
+			return // the others write the values into the type or the condition of the column
+		}
+		columns := "id int PRIMARY KEY, word zoo_words"
+		for i := range 1500 {
+			columns += fmt.Sprintf(", column_%d int", i)
+		}
+		d.exec(t, `DO $$ BEGIN EXECUTE (SELECT 'CREATE TYPE zoo_words AS ENUM (' || string_agg('''word ' || i || '''', ',') || ')'
+			FROM generate_series(1, 100000) i); END $$`, "CREATE TABLE zoo_wide ("+columns+")")
+		d.env += "&statement_timeout=5000"
+		d.run(t, "import", "schema", "db", "-C", d.dir, "--table", "zoo_wide")
+		src, _ := os.ReadFile(filepath.Join(d.dir, "db_tables.hcl"))
+		if !strings.Contains(string(src), "One of 100000 values, such as word 1, word 2, ") {
+			t.Error("the description does not have the number of values")
 		}
 	})
 }

@@ -108,7 +108,7 @@ func (g *generator) scalarType(c *column, description string) string {
 	case c.kind == boolean:
 		return call("bool", description, "")
 	case c.kind == document:
-		return call("any", description, "")
+		return alternatives(description, "map(any)", "list(any)", "string", "number", "bool")
 	case c.kind == uuid:
 		rules = `format = "uuid"`
 	case c.kind == date && !formatted:
