@@ -48,6 +48,9 @@ SELECT c.nspname AS table_schema, c.relname AS table_name, c.relkind IN ('v', 'm
   a.attname AS column_name, quote_ident(a.attname) AS column_ref,
   pg_catalog.format_type(a.atttypid, a.atttypmod) AS data_type,
   b.typname::text AS base_type, b.typtype::text AS base_kind, leaf.is_list, b.oid < 16384 AS builtin,
+  b.oid >= 16384 AND b.typtype NOT IN ('e', 'r', 'm') AND NOT EXISTS (SELECT 1 FROM pg_catalog.pg_opclass o
+    JOIN pg_catalog.pg_am m ON m.oid = o.opcmethod AND m.amname = 'btree'
+    WHERE o.opcdefault AND o.opcintype = b.oid) AS lacks_order,
   CASE WHEN NOT leaf.is_list AND b.typname IN ('varchar', 'bpchar') THEN
     CASE WHEN a.atttypmod > 4 THEN a.atttypmod - 4 WHEN t.typtypmod > 4 THEN t.typtypmod - 4 END END AS max_length,
   NOT (a.attnotnull OR t.typnotnull) AS nullable, a.atthasdef OR t.typdefault IS NOT NULL AS has_default,
@@ -99,6 +102,8 @@ FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class c ON c.oid = i.indrelid
 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 CROSS JOIN LATERAL unnest(i.indkey::int2[]) WITH ORDINALITY AS k(attnum, position)
 JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum = k.attnum
+JOIN pg_catalog.pg_class x ON x.oid = i.indexrelid
+JOIN pg_catalog.pg_am m ON m.oid = x.relam AND m.amname IN ('btree', 'hash', 'brin') -- others do not compare with =
 WHERE i.indisvalid AND i.indpred IS NULL AND k.position <= i.indnkeyatts AND`+userTables+
 		`ORDER BY n.nspname, c.relname, NOT i.indisprimary, NOT i.indisunique, i.indexrelid, k.position`)
 }
@@ -126,9 +131,9 @@ var postgresKinds = map[string]kind{
 	"uuid": uuid, "json": document, "jsonb": document, "bytea": binary,
 }
 
-// postgresUnequal are types without =, or with one that compares something else, such as areas.
+// postgresUnequal are types without = or without an order, or whose = compares something else, such as areas.
 var postgresUnequal = []string{"json", "xml", "jsonpath", "point", "line", "lseg", "box", "path", "polygon", "circle",
-	"refcursor", "txid_snapshot", "pg_snapshot", "int2vector", "gtsvector", "pg_node_tree"}
+	"refcursor", "xid", "cid", "aclitem", "txid_snapshot", "pg_snapshot", "int2vector", "gtsvector", "pg_node_tree"}
 
 func (postgres) classify(row map[string]any, c *column) {
 	base := str(row, "base_type")
@@ -137,6 +142,7 @@ func (postgres) classify(row map[string]any, c *column) {
 		c.kind = text
 	}
 	c.list, c.large, c.unequal = truth(row, "is_list"), base == "int8", slices.Contains(postgresUnequal, base)
+	c.unequal = c.unequal || truth(row, "lacks_order") // a type of an extension
 	switch {
 	case str(row, "base_kind") == "c":
 		c.kind, c.refusal = binary, "which is a composite type"

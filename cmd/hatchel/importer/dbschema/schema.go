@@ -343,7 +343,7 @@ func (c *column) why() string {
 	case c.writable():
 		return "may not be set by the role"
 	}
-	return "has the type " + c.typ + ", " + cmp.Or(c.refusal, "which has no =")
+	return "has the type " + c.typ + ", " + cmp.Or(c.refusal, "which has no = or no order")
 }
 
 // scalar reports whether an input with one value can be compared with the column.
