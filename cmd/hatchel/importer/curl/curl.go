@@ -17,8 +17,8 @@ const maxInputs = 12
 
 // Import generates a tool, and the connection of its host, from a curl command. The name of the tool follows from the
 // method and the path when it is empty. No credential of the command is in the result. The blocks of the directory, by
-// their headers, may be nil: a connection of the directory that cannot send the request keeps its name, and the tool has
-// another one.
+// their headers, may be nil: a connection of the directory that cannot send the request keeps its name, and the tool
+// has another one.
 func Import(c Command, name string, blocks map[string]string) (*importer.Result, error) {
 	for i := 1; ; i++ {
 		g, err := generate(c, name, i)
