@@ -184,7 +184,7 @@ func TestToolsOfUnusualTablesWorkOrAreLeftOut(t *testing.T) {
 // The server cancels a query that reads an enumeration of 100,000 values for each column.
 func TestALargeEnumerationIsReadOnce(t *testing.T) {
 	eachImportDatabase(t, func(t *testing.T, d *importDatabase) {
-		if d.kind != "postgres" {
+		if d.kind != "postgres" || os.Getenv("HATCHEL_TEST_POSTGRES_SUPERUSER") == "" {
 			return // the others write the values into the type or the condition of the column
 		}
 		columns := "id int PRIMARY KEY, word zoo_words"
@@ -193,6 +193,9 @@ func TestALargeEnumerationIsReadOnce(t *testing.T) {
 		}
 		d.exec(t, `DO $$ BEGIN EXECUTE (SELECT 'CREATE TYPE zoo_words AS ENUM (' || string_agg('''word ' || i || '''', ',') || ')'
 			FROM generate_series(1, 100000) i); END $$`, "CREATE TABLE zoo_wide ("+columns+")")
+		super := &importDatabase{kind: d.kind, dir: t.TempDir()}
+		super.open(t, "pgx", os.Getenv("HATCHEL_TEST_POSTGRES_SUPERUSER"))
+		super.exec(t, "ANALYZE pg_catalog.pg_enum") // the planner knows now that one type has nearly all values
 		d.env += "&statement_timeout=5000"
 		d.run(t, "import", "schema", "db", "-C", d.dir, "--table", "zoo_wide")
 		src, _ := os.ReadFile(filepath.Join(d.dir, "db_tables.hcl"))
