@@ -16,8 +16,9 @@ func newEncodingFault(bad *charset.Error, before []byte, path string) error {
 		charset.Advice(before, bad.Encoding), path)}
 }
 
-func decodeJSON(text, path string) (any, error) {
-	v, err := value.Decode([]byte(text))
+func decodeJSON(text, path string, call *adapters.Call) (any, error) {
+	v, replaced, err := value.DecodeLossy([]byte(text), nil)
+	call.CountReplaced(replaced)
 	var syntax *value.SyntaxError
 	if errors.As(err, &syntax) {
 		message := fmt.Sprintf("this is not JSON, at byte %d: %s", syntax.Offset, syntax.Reason)

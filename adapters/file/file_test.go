@@ -89,11 +89,11 @@ func wantPart(t testing.TB, got, part string) {
 
 func TestFileIsDecodedAsRequested(t *testing.T) {
 	dir, docs := newDocs(t, map[string]string{
-		"a.txt":  "één\r\ntwo\n\nfour",
-		"a.json": "\ufeff{\"n\": 12345678901234567890, \"l\": [1]}",
-		"a.csv":  "\ufeffid,name\n1,\"A, B\"\n2,\n",
-		"a.bin":  "\x00\xff",
-		"a.ssv":  "id;name\n1;x\n",
+		"a.txt":     "één\r\ntwo\n\nfour",
+		"half.json": `["cut \ud83d"]`, "a.json": "\ufeff{\"n\": 12345678901234567890, \"l\": [1]}",
+		"a.csv": "\ufeffid,name\n1,\"A, B\"\n2,\n",
+		"a.bin": "\x00\xff",
+		"a.ssv": "id;name\n1;x\n",
 	})
 	large, err := value.ParseNumber("12345678901234567890")
 	if err != nil {
@@ -105,6 +105,7 @@ func TestFileIsDecodedAsRequested(t *testing.T) {
 	}{
 		`read = "a.txt"`:                                      {"content", "één\r\ntwo\n\nfour"},
 		"read = \"a.txt\"\n as = \"lines\"":                   {"lines", []any{"één", "two", "", "four"}},
+		"read = \"half.json\"\n as = \"json\"":                {"content", []any{"cut \uFFFD"}},
 		"read = \"a.json\"\n as = \"json\"":                   {"content", map[string]any{"n": large, "l": []any{1}}},
 		"read = \"a.csv\"\n as = \"csv\"":                     {"rows", []any{map[string]any{"id": "1", "name": "A, B"}, map[string]any{"id": "2", "name": ""}}},
 		"read = \"a.bin\"\n as = \"bytes\"":                   {"content", value.Bytes("\x00\xff")},

@@ -48,7 +48,7 @@ func (r *reader) Do(ctx context.Context, call *adapters.Call) (any, error) {
 		return nil, adapters.FileFault(err, target.Path)
 	}
 	out := map[string]any{"path": target.Path, "size": int(info.Size()), "truncated": false}
-	if err := r.read(ctx, file, lines, out); err != nil || out["truncated"] == false {
+	if err := r.read(ctx, call, file, lines, out); err != nil || out["truncated"] == false {
 		return out, err
 	}
 	size := hcl.Size(r.maxSize).String()
@@ -66,7 +66,9 @@ func (r *reader) prepare(f *hcl.Frame) (*adapters.File, lineRange, error) {
 }
 
 // read sets the member of the output that the format determines.
-func (r *reader) read(ctx context.Context, file *os.File, lines lineRange, out map[string]any) error {
+func (r *reader) read(
+	ctx context.Context, call *adapters.Call, file *os.File, lines lineRange, out map[string]any,
+) error {
 	path, src := out["path"].(string), &ctxReader{ctx: ctx, src: file}
 	if r.format == asBytes {
 		raw, err := io.ReadAll(io.LimitReader(src, r.maxSize+1))
@@ -93,7 +95,7 @@ func (r *reader) read(ctx context.Context, file *os.File, lines lineRange, out m
 	case asCSV:
 		out["rows"], err = decodeCSV(text, r.block.Delimiter, path)
 	case asJSON:
-		out["content"], err = decodeJSON(text, path)
+		out["content"], err = decodeJSON(text, path, call)
 	default:
 		out["content"] = text
 	}

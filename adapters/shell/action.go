@@ -242,7 +242,7 @@ func (a *action) result(call *adapters.Call, p *commandPlan, j *job, exits []exi
 		}
 	}
 	output := map[string]any{"stdout": "", "stderr": "", "code": code, "truncated": false}
-	err := a.block.readOutput(j.stdout.captured, p.secrets, call.Reads, output)
+	err := a.block.readOutput(j.stdout.captured, p.secrets, call, output)
 	if err == nil && j.stderr != nil {
 		text, bad := j.stderr.captured.text(p.secrets)
 		if output["stderr"] = text; bad != nil && call.Reads("stderr") {

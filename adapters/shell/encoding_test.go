@@ -48,6 +48,8 @@ func TestOutputIsDecoded(t *testing.T) {
 		"mark before json":  {printed(`\357\273\277{}`, `as = "json"`), "json", map[string]any{}},
 		"mark before jsonl": {printed(`\357\273\277{}\n1\n`, `as = "jsonl"`), "json", []any{map[string]any{}, 1}},
 		"mark in a text":    {printed(`a\357\273\277`, ``), "stdout", "a\ufeff"},
+		"half a pair":       {printed(`"cut \134ud83d"`, `as = "json"`), "json", "cut \uFFFD"},
+		"half pairs":        {printed(`"\134ud83d"\n"\134ude00"\n`, `as = "jsonl"`), "json", []any{"\uFFFD", "\uFFFD"}},
 		"bytes":             {printed(`\377\376\000a`, `as = "bytes"`), "stdout", value.Bytes("\xff\xfe\x00a")},
 		"bytes by parse":    {printed(`\351`, `parse = "bytes"`), "stdout", value.Bytes("\xe9")},
 		"lines of a Mac":    {printed(`a\rb\r`, `as = "lines"`), "lines", []any{"a", "b"}},

@@ -19,7 +19,9 @@ import (
 type format struct {
 	member string
 	typ    *schema.Type
-	decode func([]byte) (any, error) // its error is a phrase for the model that follows the name of the program
+	// decode returns how many characters it has replaced. Its error is a phrase for the model that follows the name of
+	// the program.
+	decode func([]byte) (v any, replaced int, err error)
 }
 
 var formats = map[string]format{
@@ -28,9 +30,8 @@ var formats = map[string]format{
 	asLines:     {"lines", schema.ListOf(&schema.Type{Kind: schema.String}), nil},
 }
 
-// readOutput adds what standard output contains to the output: of cut lines those before the cut. reads reports whether
-// the call reads a member of the output.
-func (b *block) readOutput(stdout *capture, secrets []string, reads func(string) bool, output map[string]any) error {
+// readOutput adds what standard output contains to the output: of cut lines those before the cut.
+func (b *block) readOutput(stdout *capture, secrets []string, call *adapters.Call, output map[string]any) error {
 	f, isFormat := formats[b.As]
 	if stdout.omitted() > 0 && (isFormat && f.decode != nil || b.As == asBytes) {
 		return fmt.Errorf("wrote %s, but at most %s can be read as data; request less",
@@ -41,7 +42,7 @@ func (b *block) readOutput(stdout *capture, secrets []string, reads func(string)
 		return nil
 	}
 	text, bad := stdout.text(secrets)
-	if bad != nil && (isFormat || reads("stdout")) {
+	if bad != nil && (isFormat || call.Reads("stdout")) {
 		return newEncodingError("text", bad, stdout)
 	}
 	output["stdout"] = text
@@ -56,7 +57,8 @@ func (b *block) readOutput(stdout *capture, secrets []string, reads func(string)
 		output[f.member] = adapters.SplitLines(text)
 		return nil
 	}
-	v, err := f.decode([]byte(text))
+	v, replaced, err := f.decode([]byte(text))
+	call.CountReplaced(replaced)
 	output[f.member] = v
 	return err
 }
@@ -71,18 +73,18 @@ func newEncodingError(what string, bad *charset.Error, c *capture) error {
 	return &encodingError{fmt.Sprintf("wrote %s that is %v; the tool must %s", what, bad, advice)}
 }
 
-func decodeJSON(text []byte) (any, error) {
+func decodeJSON(text []byte) (v any, replaced int, err error) {
 	if len(bytes.TrimSpace(text)) == 0 {
-		return nil, errors.New("wrote nothing, but JSON is expected")
+		return nil, 0, errors.New("wrote nothing, but JSON is expected")
 	}
-	v, err := value.Decode(text)
+	v, replaced, err = value.DecodeLossy(text, nil)
 	if err != nil {
-		return nil, newNotJSONError(err, text, 1)
+		return nil, 0, newNotJSONError(err, text, 1)
 	}
-	return v, nil
+	return v, replaced, nil
 }
 
-func decodeJSONLines(text []byte) (any, error) {
+func decodeJSONLines(text []byte) (v any, replaced int, err error) {
 	list, number := []any{}, 0
 	for line := range bytes.Lines(text) {
 		number++
@@ -90,13 +92,13 @@ func decodeJSONLines(text []byte) (any, error) {
 		if len(line) == 0 {
 			continue
 		}
-		v, err := value.Decode(line)
+		v, n, err := value.DecodeLossy(line, nil)
 		if err != nil {
-			return nil, newNotJSONError(err, line, number)
+			return nil, 0, newNotJSONError(err, line, number)
 		}
-		list = append(list, v)
+		list, replaced = append(list, v), replaced+n
 	}
-	return list, nil
+	return list, replaced, nil
 }
 
 // notJSONError reports the position at which output is not JSON.
