@@ -208,7 +208,8 @@ func TestWhatIsNoPlainCommandIsRefused(t *testing.T) {
 func FuzzCommandsNeverPanicAndGiveValidBlocks(f *testing.F) {
 	for _, s := range []string{
 		`curl https://a.example/b/1?c=d -H 'X: y' -d '{"a":[1,{}]}'`, `curl -F a=@b -u x:y a.example`, "curl '\x00' $A", `curl -G a -d '%zz=1&=&&'`,
-		`curl "a/$b$c?$d=$e" -d '[1]' --json 1`,
+		`curl "a/$b$c?$d=$e" -d '[1]' --json 1`, "curl -d @- a.example <<EOF\nEOF\n", "curl ^\"a.example^\" ^\n -H ^\"X: ^%^\"",
+		"curl.exe a.example `\n -H \"X: $env:Y\" | Out-Null", `curl '{{a}}/:b/<c>/[d]/$E' -u f --url-query +g -T h/`,
 	} {
 		f.Add(s)
 	}

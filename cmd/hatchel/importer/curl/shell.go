@@ -268,11 +268,14 @@ func (c *Command) redirect(r *syntax.Redirect) error {
 		if r.Op == syntax.WordHdoc {
 			read, w = expand.Literal, r.Word
 		}
+		if c.HasStdin = true; w == nil { // the text is empty
+			return nil
+		}
 		text, err := c.expand(w, read)
 		if err != nil {
 			return err
 		}
-		c.Stdin, c.HasStdin = text, true
+		c.Stdin = text
 	case syntax.RdrIn:
 		c.Dropped = append(c.Dropped, "the file of standard input")
 	}
