@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"hatchel/hcl/mock"
 )
@@ -23,7 +24,9 @@ type Mocks interface {
 	// Of returns the mocks of the backend of a connection.
 	Of(kind, connection string) []*mock.Mock
 	// Use makes a mock a system itself, with the answers to queries when the call is over.
-	Use(standIn *mock.Mock, query func(args map[string]any) ([]map[string]any, error))
+	Use(standIn *mock.Mock, query func(ctx context.Context, args map[string]any) ([]map[string]any, error))
+	// Timeout is that of the tool, for what a mock itself runs.
+	Timeout() time.Duration
 	// Set sets a member of a question, as conditions read it.
 	Set(q *mock.Question, member string, v any)
 	// Fail reports that a mock cannot answer, and returns the error of the question.

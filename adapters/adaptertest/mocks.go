@@ -3,6 +3,7 @@ package adaptertest
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"hatchel/hcl/mock"
 )
@@ -36,7 +37,10 @@ func (m *Mocks) Ask(ctx context.Context, q *mock.Question) (*mock.Reply, error) 
 func (m *Mocks) Of(string, string) []*mock.Mock { return m.Mocks }
 
 // Use implements adapters.Mocks.
-func (m *Mocks) Use(*mock.Mock, func(map[string]any) ([]map[string]any, error)) {}
+func (m *Mocks) Use(*mock.Mock, func(context.Context, map[string]any) ([]map[string]any, error)) {}
+
+// Timeout implements adapters.Mocks.
+func (m *Mocks) Timeout() time.Duration { return time.Minute }
 
 // Set implements adapters.Mocks.
 func (m *Mocks) Set(q *mock.Question, member string, v any) { q.Sent[member] = v }

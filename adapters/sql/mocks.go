@@ -94,20 +94,38 @@ func (m *mockedDatabase) makeMemory(ctx context.Context, c *sqliteConnection, en
 		return err
 	}
 	env.Defer(first.close)
-	if err := m.memory.runInit(first); err != nil {
-		return err
-	}
-	m.mocks.Use(m.standIn, func(args map[string]any) ([]map[string]any, error) {
+	m.mocks.Use(m.standIn, func(ctx context.Context, args map[string]any) (out []map[string]any, err error) {
 		text, _ := args["query"].(string)
-		return queryMemory(first.raw, text)
+		err = m.limit(ctx, func(ctx context.Context) error {
+			out, err = queryMemory(ctx, first.raw, text)
+			return err
+		})
+		return out, err
 	})
-	_, err = first.raw.Exec(init, nil)
+	return m.limit(ctx, func(ctx context.Context) error {
+		for _, text := range append(m.memory.initStatements(), init) {
+			if _, err := first.raw.ExecContext(ctx, text, nil); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// limit runs what a mock itself asks its database with the timeout of the tool.
+func (m *mockedDatabase) limit(ctx context.Context, run func(context.Context) error) error {
+	limited, cancel := context.WithTimeout(ctx, m.mocks.Timeout())
+	defer cancel()
+	err := run(limited)
+	if limited.Err() != nil && ctx.Err() == nil {
+		return fmt.Errorf("it took longer than %v, the timeout of the tool", m.mocks.Timeout())
+	}
 	return err
 }
 
 // queryMemory returns the rows of a query of a database in memory.
-func queryMemory(conn *sqlite3.SQLiteConn, text string) (out []map[string]any, err error) {
-	rows, err := conn.Query(text, nil)
+func queryMemory(ctx context.Context, conn *sqlite3.SQLiteConn, text string) (out []map[string]any, err error) {
+	rows, err := conn.QueryContext(ctx, text, nil)
 	if err != nil {
 		return nil, err
 	}

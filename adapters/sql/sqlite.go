@@ -239,12 +239,17 @@ func (s *sqliteDatabase) runInit(c *sqliteConn) error {
 	if s.config.Init == "" {
 		return nil
 	}
-	for _, text := range []string{"BEGIN IMMEDIATE", s.config.Init, "COMMIT"} {
+	for _, text := range s.initStatements() {
 		if _, err := c.raw.Exec(text, nil); err != nil {
 			return fmt.Errorf("init failed: %w", err)
 		}
 	}
 	return nil
+}
+
+// initStatements are those that init runs.
+func (s *sqliteDatabase) initStatements() []string {
+	return []string{"BEGIN IMMEDIATE", s.config.Init, "COMMIT"}
 }
 
 func (s *sqliteDatabase) openConn(f *sqlitefile.File, dsn string) (*sqliteConn, error) {

@@ -104,7 +104,7 @@ func (r *running) makeCall(ctx context.Context, s *Suite, seen *branches) error 
 	if err := r.request(ctx, caller); err != nil {
 		return err
 	}
-	return r.queryAfter()
+	return r.queryAfter(ctx)
 }
 
 // compileError is the mistakes of a configuration that cannot be compiled.

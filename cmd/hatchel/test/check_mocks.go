@@ -1,6 +1,7 @@
 package test
 
 import (
+	"context"
 	"slices"
 	"strings"
 
@@ -11,8 +12,12 @@ import (
 
 // newMocks returns the mocks of a test.
 func (s *Suite) newMocks(c *Case) *Mocks {
+	timeout := c.Timeout
+	if c.Tool != nil {
+		timeout = min(timeout, c.Tool.Timeout)
+	}
 	return NewMocks(Setup{
-		Kinds: c.config.Kinds, Mocks: c.Mocks, Dir: s.Dir, Secrets: c.secrets(), Live: s.Live,
+		Kinds: c.config.Kinds, Mocks: c.Mocks, Dir: s.Dir, Secrets: c.secrets(), Live: s.Live, Timeout: timeout,
 	})
 }
 
@@ -78,10 +83,10 @@ type queryError struct {
 func (e *queryError) Error() string { return e.err.Error() }
 
 // queryAfter runs the queries of the after blocks.
-func (r *running) queryAfter() error {
+func (r *running) queryAfter(ctx context.Context) error {
 	r.out.after = map[string]any{}
 	for _, a := range r.After {
-		rows, err := r.mocks.Query(a.Kind, a.Connection, a.Args)
+		rows, err := r.mocks.Query(ctx, a.Kind, a.Connection, a.Args)
 		if err != nil {
 			return &queryError{a.Range, err}
 		}

@@ -31,6 +31,7 @@ type Mocks struct {
 	secrets  []Secret
 	scrubber *result.Scrubber
 	live     *Live // nil if real backends are not used
+	timeout  time.Duration
 
 	mu         sync.Mutex
 	mocks      []*state         // how often they were used is guarded by mu
@@ -44,7 +45,8 @@ type Mocks struct {
 // state is a mock with how often it was used.
 type state struct {
 	*mock.Mock
-	query    func(args map[string]any) ([]map[string]any, error) // of a stand-in; nil before it is made
+	// query is that of a stand-in; nil before it is made.
+	query    func(ctx context.Context, args map[string]any) ([]map[string]any, error)
 	used     int
 	near     bool      // the nearest one of a question without an answer, which is reported
 	exchange *exchange // of a tape, which the mock is; nil for a mock block
@@ -57,12 +59,13 @@ type Setup struct {
 	Dir   string // the absolute configuration directory
 	// Secrets are those of the configuration and of the arguments. They are hidden in all that is shown.
 	Secrets []Secret
-	Live    *Live // nil to ask nothing for real
+	Live    *Live         // nil to ask nothing for real
+	Timeout time.Duration // of the tool
 }
 
 // NewMocks returns the mocks of a test. A tape that cannot be read is one of the Problems.
 func NewMocks(s Setup) *Mocks {
-	m := &Mocks{kinds: s.Kinds, dir: s.Dir, secrets: s.Secrets, live: s.Live}
+	m := &Mocks{kinds: s.Kinds, dir: s.Dir, secrets: s.Secrets, live: s.Live, timeout: s.Timeout}
 	texts := make([]string, len(s.Secrets))
 	for i, secret := range s.Secrets {
 		texts[i] = secret.Text
@@ -242,7 +245,9 @@ func (m *Mocks) Of(kind, connection string) (mocks []*mock.Mock) {
 }
 
 // Use implements adapters.Mocks.
-func (m *Mocks) Use(standIn *mock.Mock, query func(args map[string]any) ([]map[string]any, error)) {
+func (m *Mocks) Use(
+	standIn *mock.Mock, query func(ctx context.Context, args map[string]any) ([]map[string]any, error),
+) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.stateOf(standIn).query = query
@@ -253,14 +258,19 @@ func (m *Mocks) stateOf(of *mock.Mock) *state {
 	return m.mocks[slices.IndexFunc(m.mocks, func(s *state) bool { return s.Mock == of })]
 }
 
+// Timeout implements adapters.Mocks.
+func (m *Mocks) Timeout() time.Duration { return m.timeout }
+
 // Query returns the answer of a stand-in to a query. It is called when the call is over, and before the connection is
 // closed.
-func (m *Mocks) Query(kind, connection string, args map[string]any) ([]map[string]any, error) {
+func (m *Mocks) Query(
+	ctx context.Context, kind, connection string, args map[string]any,
+) ([]map[string]any, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, s := range m.mocks {
 		if s.Kind == kind && s.Connection == connection && s.query != nil {
-			return s.query(args)
+			return s.query(ctx, args)
 		}
 	}
 	return nil, fmt.Errorf(m.kinds.Mock(kind).After.NoStandIn, connection)

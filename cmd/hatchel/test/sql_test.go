@@ -3,6 +3,8 @@ package test_test
 import (
 	"strings"
 	"testing"
+
+	"hatchel/cmd/hatchel/test"
 )
 
 const bank = `
@@ -201,5 +203,37 @@ mock "sql" "bank" { init = "CREATE TABLE accounts (id)" }`)
 	const want = `the kind of the connection is "postgres", and the mock has "init, which only sqlite takes"`
 	if len(o.problems) != 1 || !strings.Contains(o.problems[0].Detail, want) {
 		t.Errorf("problems %+v", o.problems)
+	}
+}
+
+// TestStatementsOfAMockHaveTheTimeoutOfTheTool: the statements of init and of after run until they are stopped.
+func TestStatementsOfAMockHaveTheTimeoutOfTheTool(t *testing.T) {
+	const endless = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT count(*) AS a FROM r"
+	s := suiteOf(t, `
+connection "sqlite" "db" { file = "x.db" }
+tool "read" {
+  description = "Tests."
+  timeout     = "200ms"
+  sql "db" { query = "SELECT 1 AS a" }
+}
+test "init" {
+  tool = "read"
+  mock "sql" "db" { init = "CREATE TABLE t AS `+endless+`" }
+}
+test "after" {
+  tool = "read"
+  mock "sql" "db" { init = "CREATE TABLE t (a)" }
+  after "all" {
+    sql "db" { query = "`+endless+`" }
+  }
+}`)
+	report, err := s.Run(t.Context(), test.Options{Parallel: 1, Repeat: 1})
+	if err != nil || len(report.Results) != 2 {
+		t.Fatal(report, err)
+	}
+	for _, r := range report.Results {
+		if len(r.Failures) != 1 || !strings.Contains(r.Failures[0].Detail, "t took longer than 200ms, the timeout of the tool") {
+			t.Errorf("%s: %v", r.Name, r.Failures)
+		}
 	}
 }
