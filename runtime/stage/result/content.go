@@ -105,7 +105,7 @@ func (r *renderer) base64(e *hcl.Expr, s *Scrubber) string {
 			return text
 		}
 		raw, _ = base64.StdEncoding.DecodeString(text) // EvalData has checked it
-		if !s.finds(raw) {
+		if !s.finds(raw, false) {
 			return text
 		}
 	}

@@ -108,7 +108,7 @@ func (s *Scrubber) Text(text string) string {
 // JSON returns a JSON text without secrets. A string loses the part that is a secret, and a number that is one becomes
 // a string; everything else stays byte by byte.
 func (s *Scrubber) JSON(b []byte) []byte {
-	if s == nil || !bytes.Contains(b, []byte(ellipsis)) && !s.finds(b) {
+	if s == nil || !bytes.Contains(b, []byte(ellipsis)) && !s.finds(b, true) {
 		return b
 	}
 	out := make([]byte, 0, len(b))

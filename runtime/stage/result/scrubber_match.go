@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/hex"
+	"fmt"
 	"math/bits"
 	"net/url"
 	"slices"
@@ -28,6 +29,9 @@ type needle struct {
 // minBroken is the length of a text that does not occur by chance across a break of a line.
 const minBroken = 16
 
+// minTwice is the length of base64 from which it is known in base64.
+const minTwice = 6
+
 // maxTwice is the length of a secret up to which base64 of its base64 is known.
 const maxTwice = 1 << 10
 
@@ -41,18 +45,29 @@ func needlesOf(secret string) (all []needle) {
 		}
 	}
 	add(secret, false, false)
-	joined := withoutBreaks(secret)
-	if joined != secret && len(joined) >= adapters.MinSecretLength {
-		add(joined, false, true)
-	}
-	if strings.Contains(joined, " ") {
-		add(strings.ReplaceAll(joined, " ", "+"), false, joined != secret)
+	// A view has the indentation after a break of a line if it is escaped.
+	for _, joined := range []string{withoutBreaks(secret), breaks.Replace(secret)} {
+		if joined != secret && len(joined) >= adapters.MinSecretLength {
+			add(joined, false, true)
+		}
+		if strings.Contains(joined, " ") {
+			add(strings.ReplaceAll(joined, " ", "+"), false, joined != secret)
+		}
 	}
 	for v := (view{text: []byte(secret)}); len(all) < 8; { // a view may read a part of the secret as an escape
-		if v = unescape(v.text, ofAllBreaks, nil, false); len(v.text) < minBase64 {
+		if v = unescape(v.text, ofAllBreaks, nil, false); len(v.text) < adapters.MinSecretLength {
 			break
 		}
 		add(string(v.text), false, true)
+	}
+	for _, quoted := range []*strings.Replacer{quotedInCSV, quotedInSQL, quotedInShell} {
+		add(quoted.Replace(secret), false, false)
+	}
+	for _, line := range linesOf(secret) {
+		add(line, false, true)
+	}
+	for _, separator := range []string{" ", ":"} {
+		add(strings.ReplaceAll(fmt.Sprintf("% x", secret), " ", separator), true, true)
 	}
 	inJSON := string(jsonscan.AppendStringContent(nil, secret))
 	inners := []string{secret, inJSON, strings.ReplaceAll(inJSON, "/", `\/`), forHTML.Replace(inJSON),
@@ -62,7 +77,7 @@ func needlesOf(secret string) (all []needle) {
 		add(hex.EncodeToString([]byte(inner)), true, true)
 		for _, code := range base64Codes(inner) {
 			add(code, false, true)
-			if len(secret) > maxTwice {
+			if len(secret) > maxTwice || len(code) < minTwice {
 				continue
 			}
 			for _, twice := range base64Codes(code) {
@@ -73,11 +88,15 @@ func needlesOf(secret string) (all []needle) {
 	return all
 }
 
+// A quote within quotes is written so. In a shell, a backslash precedes the second one, which a view does not have.
+var (
+	quotedInCSV   = strings.NewReplacer(`"`, `""`)
+	quotedInSQL   = strings.NewReplacer("'", "''")
+	quotedInShell = strings.NewReplacer("'", "'''")
+)
+
 // forHTML escapes what encoders of JSON escape that expect it within HTML.
 var forHTML = strings.NewReplacer("&", `\u0026`, "<", `\u003c`, ">", `\u003e`)
-
-// minBase64 is how many characters of base64 do not occur by chance.
-const minBase64 = 8
 
 // base64Codes returns a text as it occurs within base64, as in the header of basic authentication: one code for each
 // alignment and alphabet, without the characters at both ends that encode adjacent bytes, too.
@@ -85,15 +104,33 @@ func base64Codes(text string) (codes []string) {
 	for before := range 3 {
 		padded := append(make([]byte, before), text...)
 		from, to := (8*before+5)/6, len(padded)*8/6
-		if to-from < minBase64 {
-			continue
-		}
 		for _, alphabet := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
 			codes = append(codes, alphabet.EncodeToString(padded)[from:to])
 		}
 	}
 	return slices.Compact(codes)
 }
+
+// linesOf returns the lines of a secret that are as long as no text is by chance, as those of a private key: a program
+// may answer each of them on its own. A secret that is JSON may have them in a string.
+func linesOf(secret string) (lines []string) {
+	text := []byte(secret)
+	if read := unescape(text, ofAll, nil, false).text; read != nil {
+		text = read
+	}
+	if !bytes.ContainsAny(text, "\r\n") {
+		return nil
+	}
+	for _, line := range strings.FieldsFunc(string(text), func(r rune) bool { return r == '\n' || r == '\r' }) {
+		line = strings.Trim(line, " \t")
+		if len(line) >= minBroken && !strings.ContainsAny(line, " \t\",") && !strings.HasPrefix(line, "-----") {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+var breaks = strings.NewReplacer("\r", "", "\n", "")
 
 // withoutBreaks returns a text as a view without breaks of lines has it.
 func withoutBreaks(text string) string {
@@ -234,26 +271,36 @@ func (n *needle) isAt(text []byte) bool {
 // maxRounds is how often escapes are read again that have been escaped more than once.
 const maxRounds = 3
 
-// finds reports whether a text may have a secret in any spelling: it does not look at breaks of lines.
-func (s *Scrubber) finds(text []byte) (found bool) {
+// finds reports whether a text, or one of the strings of JSON, may have a secret in any spelling: it does not look at
+// breaks of lines.
+func (s *Scrubber) finds(text []byte, inJSON bool) (found bool) {
 	buffers := buffersOf.Get().(*[2][]byte)
 	defer buffersOf.Put(buffers)
-	more := true // escapes may be left
-	for round := 0; ; round++ {
-		s.search(text, func(part, *needle) bool { found = true; return false })
-		if found || round == maxRounds || !more {
-			return found
-		}
-		buffer := &buffers[round%2] // the other one has the text
-		next := unescape(text, ofAllBreaks, *buffer, false)
+	used := 0
+	unescapeText := func(of *escapes) (read, again bool) {
+		buffer := &buffers[used] // the other one has the text
+		next := unescape(text, of, *buffer, false)
 		if next.text == nil {
-			return false
+			return false, false
 		}
+		used = 1 - used
 		if text = next.text; cap(text) <= maxBuffer {
 			*buffer = text
 		}
-		more = next.again
+		return true, next.again
 	}
+	if inJSON {
+		unescapeText(ofJSON)
+	}
+	read, again := true, true // escapes may be left
+	for round := 0; read; round++ {
+		s.search(text, func(part, *needle) bool { found = true; return false })
+		if found || round == maxRounds || !again {
+			break
+		}
+		read, again = unescapeText(ofAllBreaks)
+	}
+	return found
 }
 
 // buffersOf has the memory of views.
@@ -264,7 +311,7 @@ const maxBuffer = 4 << 20
 
 // find returns where secrets are in a text, in any spelling: the parts are sorted and do not overlap.
 func (s *Scrubber) find(text []byte) (parts []part) {
-	if !s.finds(text) {
+	if !s.finds(text, false) {
 		return nil
 	}
 	views := make([]view, 1, maxRounds+1)

@@ -212,15 +212,13 @@ var nibbles = func() (all [256]int8) {
 	return all
 }()
 
-// readPercent reads %41, and %u0041.
+// readPercent reads %41, and %u0041 as readUnicode does.
 func readPercent(dst, text []byte) (read []byte, size int) {
 	if c, ok := hexDigits(text[1:], 2); ok {
 		return append(dst, byte(c)), 3
 	}
 	if len(text) > 1 && text[1] == 'u' {
-		if c, ok := hexDigits(text[2:], 4); ok {
-			return utf8.AppendRune(dst, c), 6
-		}
+		return readUnicode(dst, text)
 	}
 	return dst, 0
 }
@@ -231,14 +229,13 @@ func readBackslash(dst, text []byte) (read []byte, size int) {
 		return dst, 0
 	}
 	switch c := text[1]; c {
-	case '"', '\\', '/', '\'', '`', '$':
-		return append(dst, c), 2
 	case 'b', 'f', 'n', 'r', 't', 'a', 'v', 'e':
 		return append(dst, controls[c]), 2
 	case 'x':
 		if r, ok := hexDigits(text[2:], 2); ok {
 			return append(dst, byte(r)), 4
 		}
+		return readBraces(dst, text)
 	case 'u':
 		return readUnicode(dst, text)
 	case 'U':
@@ -249,26 +246,41 @@ func readBackslash(dst, text []byte) (read []byte, size int) {
 		if len(text) > 3 && isOctal(text[2]) && isOctal(text[3]) {
 			return append(dst, (c-'0')<<6|(text[2]-'0')<<3|(text[3]-'0')), 4
 		}
+	default:
+		if isPunctuation(c) || c == '\n' || c == '\r' {
+			return append(dst, c), 2
+		}
 	}
 	return dst, 0
+}
+
+// isPunctuation reports whether a backslash before a byte may make it literal, as in Markdown, in patterns and in words
+// of a shell.
+func isPunctuation(c byte) bool {
+	return c >= ' ' && c < utf8.RuneSelf-1 && (c|0x20 < 'a' || c|0x20 > 'z') && (c < '0' || c > '9')
 }
 
 var controls = map[byte]byte{'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t', 'a': '\a', 'v': '\v', 'e': '\x1b'}
 
 func isOctal(c byte) bool { return c >= '0' && c <= '7' }
 
+// readBraces reads the code point of \u{41} and \x{41}.
+func readBraces(dst, text []byte) (read []byte, size int) {
+	if end := bytes.IndexByte(text[:min(len(text), 12)], '}'); len(text) > 2 && text[2] == '{' && end > 3 {
+		if r, ok := hexDigits(text[3:], end-3); ok {
+			return utf8.AppendRune(dst, r), end + 1
+		}
+	}
+	return dst, 0
+}
+
 // readUnicode reads \u0041, a pair of surrogates, and \u{41}.
 func readUnicode(dst, text []byte) (read []byte, size int) {
 	r, ok := hexDigits(text[2:], 4)
 	if !ok {
-		if end := bytes.IndexByte(text[:min(len(text), 12)], '}'); len(text) > 2 && text[2] == '{' && end > 3 {
-			if r, ok := hexDigits(text[3:], end-3); ok {
-				return utf8.AppendRune(dst, r), end + 1
-			}
-		}
-		return dst, 0
+		return readBraces(dst, text)
 	}
-	if utf16.IsSurrogate(r) && len(text) > 7 && text[6] == '\\' && text[7] == 'u' {
+	if utf16.IsSurrogate(r) && len(text) > 7 && text[6] == text[0] && text[7] == 'u' {
 		if low, ok := hexDigits(text[8:], 4); ok {
 			if pair := utf16.DecodeRune(r, low); pair != utf8.RuneError {
 				return utf8.AppendRune(dst, pair), 12
@@ -315,10 +327,16 @@ func readEntity(dst, text []byte) (read []byte, size int) {
 	return dst, 0
 }
 
+// maxZeros is how many zeros may precede the number of a reference, which is then no longer than maxEntity.
+const maxZeros = 20
+
 func readNumber(dst, text []byte) (read []byte, size int) {
 	from, base := 2, 10
 	if len(text) > 2 && text[2]|0x20 == 'x' {
 		from, base = 3, 16
+	}
+	for end := min(len(text), from+maxZeros); from < end && text[from] == '0'; {
+		from++
 	}
 	to := from
 	for to < min(len(text), from+8) && nibbles[text[to]] >= 0 && int(nibbles[text[to]]) < base {
