@@ -138,11 +138,6 @@ func permanentMessage(err error) string {
 		return fmt.Sprintf("the service's response is larger than %s; request less of it", hcl.Size(tooLarge.limit))
 	case errors.As(err, &coding):
 		return fmt.Sprintf(msgBrokenCoding, coding.Coding)
-	case strings.Contains(err.Error(), "failed to parse Location header"):
-		return "the service redirects to an address that is not a URL"
-	}
-	if strings.Contains(err.Error(), "gzip: ") {
-		return fmt.Sprintf(msgBrokenCoding, "gzip")
 	}
 	for _, part := range []string{"malformed HTTP", "malformed MIME header", "invalid header"} {
 		if strings.Contains(err.Error(), part) {

@@ -42,7 +42,7 @@ func redirectProblem(resp *nethttp.Response, to *url.URL, limit int) string {
 		return fmt.Sprintf("it would turn the %s into a GET", last.Method)
 	case rewritten && last.ContentLength != 0:
 		return "the body would not be sent again"
-	case first.URL.Scheme == "https" && to.Scheme == "http" && first.URL.Hostname() == to.Hostname():
+	case last.URL.Scheme == "https" && to.Scheme == "http" && strings.EqualFold(last.URL.Hostname(), to.Hostname()):
 		return "it leaves https"
 	case !sameOrigin(first.URL, to) && !isUpgrade(first.URL, to):
 		return "it is on another host"
@@ -116,7 +116,10 @@ func describeRedirect(resp *nethttp.Response, limit int, secrets []string) strin
 	}
 	to, err := resp.Location()
 	if err != nil {
-		return ""
+		if resp.Header[badLocation] == nil { // a redirect that names nothing
+			return ""
+		}
+		return ", a redirect to an address that is not a URL" // its text may have a credential anywhere
 	}
 	return fmt.Sprintf(", a redirect to %s that is not followed: %s", redirectAddress(resp.Request.URL, to, secrets),
 		redirectProblem(resp, to, limit))
@@ -137,4 +140,24 @@ func redirectAddress(from, to *url.URL, secrets []string) string {
 func hasLostCredentials(resp *nethttp.Response) bool {
 	first, requests := firstRequest(resp)
 	return requests > 1 && !mayHaveCredentials(first.URL, resp.Request.URL)
+}
+
+// badLocation is the name under which a response keeps a Location that is not a URL. net/http does not find it, so that
+// it returns the response in place of an error without a status.
+const badLocation = "location"
+
+// redirectTransport hides each Location that is not a URL from net/http.
+type redirectTransport struct{ nethttp.RoundTripper }
+
+// RoundTrip implements http.RoundTripper.
+func (t redirectTransport) RoundTrip(r *nethttp.Request) (*nethttp.Response, error) {
+	resp, err := t.RoundTripper.RoundTrip(r)
+	if err != nil || resp.Header["Location"] == nil {
+		return resp, err
+	}
+	if _, problem := resp.Location(); problem != nil && resp.Header.Get("Location") != "" {
+		resp.Header[badLocation] = resp.Header["Location"]
+		resp.Header.Del("Location")
+	}
+	return resp, nil
 }

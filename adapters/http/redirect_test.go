@@ -91,7 +91,7 @@ func TestHTTPSAfterHTTPOnTheSameHostIsFollowed(t *testing.T) {
 	cert, key := newCertificate(t, dir, "service", time.Now().Add(time.Hour))
 	secure := serveTLS(t, cert, key, "")
 	plain := serve(t, func(w nethttp.ResponseWriter, r *nethttp.Request) {
-		nethttp.Redirect(w, r, secure+"/new"+r.URL.Path, nethttp.StatusPermanentRedirect)
+		nethttp.Redirect(w, r, secure+"/new"+r.URL.RequestURI(), nethttp.StatusPermanentRedirect)
 	})
 	ca := fmt.Sprintf("  ca_file = %q\n  headers = { X-Tenant = \"7\" }\n", filepath.Base(cert))
 	call := func(connection, block string) (map[string]any, error) {
@@ -124,6 +124,14 @@ func TestHTTPSAfterHTTPOnTheSameHostIsFollowed(t *testing.T) {
 			if text := out["headers"].(map[string]any)["seen-"+name]; text != nil {
 				t.Errorf("%s was sent: %v", name, text)
 			}
+		}
+	})
+	t.Run("never back", func(t *testing.T) {
+		_, err := call("", fmt.Sprintf(`    get = "/a?back=%s"`, url.QueryEscape(plain.URL+"/b")))
+		f := redirectFault(t, err)
+		wantPart(t, f.Message, "a redirect to "+plain.URL+"/b that is not followed: it leaves https")
+		if f.Status != 308 {
+			t.Errorf("status %d", f.Status)
 		}
 	})
 	t.Run("not for a POST", func(t *testing.T) {
@@ -162,8 +170,18 @@ func TestAnAddressOfARedirectIsShownWithoutSecrets(t *testing.T) {
 			w.Header().Set("Location", "http://[s3cret-k3y")
 			w.WriteHeader(302)
 		})
-		_, err := adaptertest.Bind(t, source(s.URL, "", "", `    get = "/"`)).Do(t.Context(), `{}`)
-		wantPart(t, wantFault(t, err).Message, "the service redirects to an address that is not a URL")
+		for _, method := range []string{"get", "post"} {
+			_, err := adaptertest.Bind(t, source(s.URL, "", "", "    "+method+` = "/"`)).Do(t.Context(), `{}`)
+			f := wantFault(t, err)
+			wantPart(t, f.Message, "the service returned 302 Found, a redirect to an address that is not a URL")
+			if f.Status != 302 || f.Change != adapters.ChangeAnswered {
+				t.Errorf("%+v", f)
+			}
+		}
+		out, err := adaptertest.Bind(t, source(s.URL, "", "", "    get = \"/\"\n    as = \"text\"\n    ok_status = [302]")).Do(t.Context(), `{}`)
+		if err != nil || out["headers"].(map[string]any)["location"] != "http://[s3cret-k3y" {
+			t.Errorf("as the answer: %v, %v", out, err)
+		}
 	})
 }
 

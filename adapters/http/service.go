@@ -69,10 +69,11 @@ func newService(ctx context.Context, tlsConfig *tls.Config, redirects int, env a
 		redirects: redirects,
 		mocks:     env.Mocks,
 	}
-	client := resty.NewWithClient(&nethttp.Client{Transport: s.decoding, CheckRedirect: checkRedirect(redirects)})
+	transport := redirectTransport{s.decoding}
 	if s.mocks != nil {
-		client.SetTransport(&mockedTransport{s, env.ConnectionName})
+		transport.RoundTripper = &mockedTransport{s, env.ConnectionName}
 	}
+	client := resty.NewWithClient(&nethttp.Client{Transport: transport, CheckRedirect: checkRedirect(redirects)})
 	client.SetDoNotParseResponse(true).SetDisableWarn(true).SetPreRequestHook(fixBody)
 	env.Defer(func() error {
 		t.CloseIdleConnections()

@@ -62,6 +62,9 @@ func serveTLS(t *testing.T, cert, key, client string) string {
 		for name, values := range r.Header {
 			w.Header()["Seen-"+name] = values
 		}
+		if back := r.URL.Query().Get("back"); back != "" {
+			nethttp.Redirect(w, r, back, nethttp.StatusPermanentRedirect)
+		}
 		_, _ = w.Write([]byte(`{}`))
 	}))
 	s.TLS = &tls.Config{Certificates: []tls.Certificate{pair}}

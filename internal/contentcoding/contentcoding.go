@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -38,16 +39,27 @@ func (e *Error) Error() string { return fmt.Sprintf("invalid %s: %v", e.Coding, 
 // Unwrap returns the error of the decoder.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Transport decodes the responses of another transport. Requests ask for what the other transport asks for.
+// Transport decodes the responses of another transport.
 type Transport struct{ Next *http.Transport }
 
-// RoundTrip implements http.RoundTripper.
+// RoundTrip implements http.RoundTripper. It asks for gzip where http.Transport does, which would read the first header
+// of several as all codings, and would report a body that is not gzip as one that was not complete.
 func (t Transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	resp, err := t.Next.RoundTrip(r)
-	if err == nil {
-		Decode(resp)
+	asking := r
+	if r.Header["Accept-Encoding"] == nil && r.Header["Range"] == nil && r.Method != http.MethodHead {
+		with := *r
+		with.Header = make(http.Header, len(r.Header)+1)
+		maps.Copy(with.Header, r.Header)
+		with.Header["Accept-Encoding"] = []string{"gzip"}
+		asking = &with
 	}
-	return resp, err
+	resp, err := t.Next.RoundTrip(asking)
+	if err != nil {
+		return nil, err
+	}
+	resp.Request = r
+	Decode(resp)
+	return resp, nil
 }
 
 // CloseIdleConnections closes those of the other transport.
@@ -114,7 +126,13 @@ var decoders = map[string]opener{
 	"gzip": openGzip, "x-gzip": openGzip, "deflate": openDeflate, "br": openBrotli, "zstd": openZstd,
 }
 
-func openGzip(from *bufio.Reader) (io.Reader, error) { return gzip.NewReader(from) }
+func openGzip(from *bufio.Reader) (io.Reader, error) {
+	r, err := gzip.NewReader(from)
+	if err != nil {
+		return nil, err // not a nil *gzip.Reader, which cannot be closed
+	}
+	return r, nil
+}
 
 // openDeflate reads the zlib format, as RFC 9110 defines, and the raw format, which some servers send.
 func openDeflate(from *bufio.Reader) (io.Reader, error) {

@@ -10,6 +10,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"net/http/httptest"
 	"runtime"
 	"strings"
 	"testing"
@@ -61,12 +62,12 @@ func headerOf(coding string) string {
 var all = []string{"gzip", "x-gzip", "deflate", "raw", "br", "zstd"}
 
 func TestEveryCodingIsDecoded(t *testing.T) {
-	random := make([]byte, 100_000)
+	random := make([]byte, 20_000)
 	source := rand.New(rand.NewPCG(1, 2))
 	for i := range random {
 		random[i] = byte(source.IntN(256))
 	}
-	for _, content := range [][]byte{nil, []byte("a"), []byte(`{"a": 1}`), bytes.Repeat([]byte("abc"), 100_000), random} {
+	for _, content := range [][]byte{nil, []byte("a"), []byte(`{"a": 1}`), bytes.Repeat([]byte("abc"), 20_000), random} {
 		for _, outer := range all {
 			for _, inner := range append([]string{""}, all...) {
 				encoded, header := encode(t, outer, content), headerOf(outer)
@@ -123,6 +124,7 @@ func TestABrokenBodyNamesItsCoding(t *testing.T) {
 			resp := response(bytes.NewReader(broken), headerOf(coding))
 			Decode(resp)
 			_, err := io.ReadAll(resp.Body)
+			resp.Body.Close()
 			var of *Error
 			if !errors.As(err, &of) || of.Coding != headerOf(coding) {
 				t.Errorf("%s, %s: %v", coding, name, err)
@@ -178,5 +180,62 @@ func TestAWindowBeyondTheLimitIsRefused(t *testing.T) {
 	Decode(resp)
 	if _, err := io.ReadAll(resp.Body); !errors.As(err, new(*Error)) {
 		t.Error(err)
+	}
+}
+
+// TestATransportReadsEachHeader has a service that names each coding in a header of its own, as proxies add theirs.
+func TestATransportReadsEachHeader(t *testing.T) {
+	content := []byte(`{"a": 1}`)
+	body, codings := []byte(nil), []string(nil)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for _, coding := range codings {
+			w.Header().Add("Content-Encoding", coding)
+		}
+		w.Header().Set("Seen", r.Header.Get("Accept-Encoding"))
+		_, _ = w.Write(body)
+	}))
+	defer s.Close()
+	next := new(http.Transport)
+	defer next.CloseIdleConnections()
+	ask := func(method, name, text string) (*http.Response, string, error) {
+		r, err := http.NewRequestWithContext(t.Context(), method, s.URL, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name != "" {
+			r.Header.Set(name, text)
+		}
+		resp, err := Transport{next}.RoundTrip(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		if resp.Request != r {
+			t.Error("the request of the response is another one")
+		}
+		got, err := io.ReadAll(resp.Body)
+		return resp, string(got), err
+	}
+	for _, outer := range all {
+		for _, inner := range all {
+			body, codings = encode(t, outer, encode(t, inner, content)), []string{headerOf(inner), headerOf(outer)}
+			if resp, got, err := ask("GET", "", ""); got != string(content) || err != nil || resp.Header["Content-Encoding"] != nil {
+				t.Errorf("%v: %q, %v, %v", codings, got, err, resp.Header)
+			}
+		}
+	}
+	whole := encode(t, "gzip", bytes.Repeat(content, 100))
+	body, codings = whole[:len(whole)-8], []string{"gzip"}
+	if _, _, err := ask("GET", "", ""); !errors.As(err, new(*Error)) {
+		t.Errorf("a body that is cut: %v", err)
+	}
+	codings = nil
+	for _, c := range []struct{ method, name, text, want string }{
+		{"GET", "", "", "gzip"}, {"POST", "", "", "gzip"}, {"HEAD", "", "", ""}, {"GET", "Range", "bytes=0-1", ""},
+		{"GET", "Accept-Encoding", "br", "br"},
+	} {
+		if resp, _, _ := ask(c.method, c.name, c.text); resp.Header.Get("Seen") != c.want {
+			t.Errorf("%+v: %q", c, resp.Header.Get("Seen"))
+		}
 	}
 }
