@@ -3,12 +3,14 @@ package importer
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
 	hclv2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
+	"hatchel/hcl/syntax"
 	"hatchel/internal/printable"
 )
 
@@ -277,6 +279,39 @@ func TestAnImportOverwritesNothingWithoutUpdate(t *testing.T) {
 		if _, err := Write(dir, importOf(blocks...), Options{}); err == nil || read(t, dir, "x.hcl") != before {
 			t.Errorf("got %v and\n%s", err, read(t, dir, "x.hcl"))
 		}
+	}
+}
+
+// TestFilesOfAnImportAreLoaded checks that the blocks of an import that are too large for one file are written to
+// several, that a later import finds them there, and that files of the author are none of these.
+func TestFilesOfAnImportAreLoaded(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "x_2.hcl"), []byte("# mine\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var blocks []string
+	for i := range 14 {
+		text := strings.ReplaceAll(listTool, "list_a", "list_"+strconv.Itoa(i))
+		blocks = append(blocks, "# "+strings.Repeat("-", 100_000)+"\n"+text)
+	}
+	for i, want := range []State{Added, Unchanged} {
+		r, err := Write(dir, importOf(blocks...), Options{Update: i > 0})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range r.Entries {
+			if e.State != want || e.File == "x_2.hcl" {
+				t.Errorf("%s in %s is %v, want %v", e.Block, e.File, e.State, want)
+			}
+		}
+	}
+	for _, name := range []string{"x.hcl", "x_3.hcl", "x_4.hcl"} {
+		if _, diags := syntax.Parse(name, []byte(read(t, dir, name))); diags.HasErrors() {
+			t.Errorf("%s does not load: %v", name, diags)
+		}
+	}
+	if got := read(t, dir, "x_2.hcl"); got != "# mine\n" {
+		t.Errorf("the file of the author is %q", got)
 	}
 }
 

@@ -243,7 +243,7 @@ func (m *merge) run() (*Report, error) {
 		}
 		state, file := m.place(b.header, b.digest, b.Block)
 		switch {
-		case state == Added && m.existed[b.File] && !m.options.Update, state == Replaced && !m.options.Update:
+		case state == Added && m.existed[file] && !m.options.Update, state == Replaced && !m.options.Update:
 			return nil, fmt.Errorf("%s exists already; --update merges into it and keeps what you have changed", file)
 		case state == Foreign:
 			delete(now, b.header)
@@ -326,8 +326,9 @@ func (m *merge) place(header, digest string, b Block) (State, string) {
 	case !exists && wasImported:
 		return Removed, b.File
 	case !exists:
-		m.append(b.File, b.Text)
-		return Added, b.File
+		file := m.fileWithRoom(b.File, b.Text)
+		m.append(file, b.Text)
+		return Added, file
 	case digestOf(at.text) == digest:
 		return Unchanged, at.file
 	case !wasImported:
@@ -340,6 +341,23 @@ func (m *merge) place(header, digest string, b Block) (State, string) {
 		return Kept, at.file
 	}
 	return Conflict, at.file
+}
+
+// MaxFileSize is the size up to which blocks share a file. It leaves room for changes within what a load accepts.
+const MaxFileSize = 512 << 10
+
+// fileWithRoom returns the file of a new block: the one that is named, or the first of those with a number, as in
+// tables_2.hcl, which has room for it. Without Update none that existed gets a number.
+func (m *merge) fileWithRoom(file, text string) string {
+	base := strings.TrimSuffix(file, ".hcl")
+	for n := 2; ; n++ {
+		size := len(m.files[file])
+		isOther := n > 2 && m.existed[file] && !m.options.Update
+		if size == 0 || size+len(text) <= MaxFileSize && !isOther {
+			return file
+		}
+		file = fmt.Sprintf("%s_%d.hcl", base, n)
+	}
 }
 
 func (m *merge) append(file, text string) {

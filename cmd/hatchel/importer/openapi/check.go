@@ -47,7 +47,7 @@ func (g *generator) checkedFiles() (files map[string][]byte, at map[string][]blo
 	line, name := 1, ""
 	for i := range g.result.Blocks {
 		b := &g.result.Blocks[i]
-		if name == "" || len(src)+len(b.Text) > maxFileSize {
+		if name == "" || len(src)+len(b.Text) > importer.MaxFileSize {
 			src, line, name = nil, 1, strconv.Itoa(i)+".hcl"
 		}
 		at[name] = append(at[name], blockLine{line, b})

@@ -4,16 +4,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"hatchel/cmd/hatchel/importer"
 	"hatchel/internal/lazyregexp"
 	"hatchel/internal/printable"
 )
-
-// maxFileSize is the size up to which tools of one tag share a file.
-const maxFileSize = 512 << 10
 
 // write makes the blocks. Tools that would not load are left out, and reported.
 func (g *generator) write() error {
@@ -62,16 +58,8 @@ func (g *generator) add(file, text, origin string) {
 func (g *generator) toolBlocks() {
 	files, of := g.groups()
 	for _, file := range files {
-		size, part := 0, 1
-		name := file
 		for _, op := range of[file] {
-			text := g.tool(op)
-			if size += len(text); size > maxFileSize {
-				part++
-				size = len(text)
-				name = strings.TrimSuffix(file, ".hcl") + "_" + strconv.Itoa(part) + ".hcl"
-			}
-			g.add(name, text, op.node.place())
+			g.add(file, g.tool(op), op.node.place())
 			op.source = g.result.Blocks[len(g.result.Blocks)-1].Text
 		}
 	}
