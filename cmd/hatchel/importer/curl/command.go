@@ -30,6 +30,8 @@ type request struct {
 	inQuery bool // -G
 	timeout string
 	output  string // file of the response
+	agent   string // -A, which a header of -H replaces
+	referer string // -e, likewise
 	losses  []loss
 
 	stdin    string
@@ -116,7 +118,18 @@ func parse(c Command) (*request, error) {
 	if r.target == "" {
 		return nil, errors.New("the command has no URL")
 	}
+	for _, option := range [][2]string{{"User-Agent", r.agent}, {"Referer", r.referer}} {
+		if option[1] != "" && !r.sets(option[0]) {
+			r.headers = append(r.headers, [2]string{option[0], replacePlaceholders(option[1])})
+		}
+	}
 	return r, r.finish()
+}
+
+// sets reports whether -H sets or removes a header.
+func (r *request) sets(name string) bool {
+	return slices.Contains(r.removed, strings.ToLower(name)) ||
+		slices.ContainsFunc(r.headers, func(h [2]string) bool { return strings.EqualFold(h[0], name) })
 }
 
 func (r *request) setTarget(target string) error {
@@ -138,11 +151,10 @@ func (r *request) set(name, value string) error {
 		}
 	case "header":
 		return r.addHeader(value)
-	case "user-agent", "referer":
-		header := map[string]string{"user-agent": "User-Agent", "referer": "Referer"}[name]
-		if value = strings.TrimSuffix(value, ";auto"); value != "" {
-			r.headers = append(r.headers, [2]string{header, replacePlaceholders(value)})
-		}
+	case "user-agent":
+		r.agent = value
+	case "referer":
+		r.referer = strings.TrimSuffix(value, ";auto")
 	case "cookie":
 		if !strings.Contains(value, "=") && !strings.Contains(value, reference) {
 			r.lose("file of the command", "the cookies of a file are not sent")
@@ -173,7 +185,7 @@ func (r *request) set(name, value string) error {
 			r.addQuery(text)
 			return nil
 		}
-		encoded, file := encode(value)
+		encoded, file := r.encode(value)
 		if file != "" {
 			return errors.New("--url-query reads a file; write the parameter")
 		}
@@ -231,7 +243,7 @@ func (r *request) addQuery(parameter string) {
 
 // addEncoded adds data of --data-urlencode: content, =content, name=content, @file or name@file.
 func (r *request) addEncoded(value string) error {
-	encoded, file := encode(value)
+	encoded, file := r.encode(value)
 	if file != "" {
 		if r.inQuery {
 			return errors.New("--data-urlencode reads a file; write the parameter")
@@ -243,14 +255,19 @@ func (r *request) addEncoded(value string) error {
 	return nil
 }
 
-// encode encodes a value as --data-urlencode does, or returns the file that it names.
-func encode(value string) (encoded, file string) {
+// encode encodes a value as --data-urlencode does, or returns the file that it names. The content of a file with a name
+// before it is an input.
+func (r *request) encode(value string) (encoded, file string) {
 	at := strings.IndexAny(value, "=@")
 	switch {
 	case at < 0:
 		return escape(value), ""
+	case value[at] == '@' && at > 0:
+		r.lose("file of the command", value[:at]+" is an input, because the command reads it from a file of this "+
+			"machine")
+		return value[:at] + "=" + placeholder(value[:at]), ""
 	case value[at] == '@':
-		return "", value[at+1:]
+		return "", value[1:]
 	case at == 0:
 		return escape(value[1:]), ""
 	}
@@ -287,8 +304,10 @@ func (r *request) addHeader(value string) error {
 func (r *request) addData(value string) error {
 	file, isFile := strings.CutPrefix(value, "@")
 	switch {
-	case isFile && file == "-" && r.hasStdin:
+	case isFile && file == "-" && r.hasStdin && (r.isBinary || r.isJSON):
 		r.data = append(r.data, r.stdin)
+	case isFile && file == "-" && r.hasStdin:
+		r.data = append(r.data, strings.NewReplacer("\r", "", "\n", "").Replace(r.stdin))
 	case isFile && r.inQuery:
 		return errors.New("-G -d @… reads parameters from a file; write them")
 	case isFile:

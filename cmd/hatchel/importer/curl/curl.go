@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"hatchel/cmd/hatchel/importer"
 	"hatchel/internal/credential"
@@ -324,7 +325,14 @@ func (g *generator) query() {
 	for part := range strings.SplitSeq(g.url.RawQuery, "&") {
 		key, value, _ := strings.Cut(part, "=")
 		if key = strings.ReplaceAll(unescape(key), mark, ""); key == "" {
+			if value != "" {
+				g.lose("parameter left out", "a parameter of the query has no name")
+			}
 			continue
+		}
+		if plain := unescape(value); !utf8.ValidString(plain) || strings.Contains(plain, "\x00") {
+			g.lose("default left out", "the value of "+key+" is not text in UTF-8")
+			value = mark + mark
 		}
 		if values[key] == nil {
 			keys = append(keys, key)

@@ -38,6 +38,10 @@ var unrepeatable = []string{"digest", "ntlm", "negotiate", "aws4-hmac-sha256", "
 func (g *generator) headers() {
 	var credentials []sentCredential
 	user := g.user
+	if user != "" && g.sets("Authorization") {
+		g.lose("credential left out", "the user and the password: curl sends the header Authorization of -H")
+		user = ""
+	}
 	for _, h := range g.joinedHeaders() {
 		name, value := h[0], h[1]
 		scheme, token, _ := strings.Cut(value, " ")
@@ -90,6 +94,9 @@ func (g *generator) joinedHeaders() (joined [][2]string) {
 		default:
 			joined[at][1] += separator + h[1]
 		}
+	}
+	if g.content != nil && slices.Contains(g.removed, "content-type") {
+		g.lose("header", "the command sends a body without Content-Type, and the tool sends its type")
 	}
 	if g.contentType != "" {
 		joined = append(joined, [2]string{"Content-Type", g.contentType})

@@ -172,7 +172,7 @@ func (s *shellReader) call(stmt *syntax.Stmt, call *syntax.CallExpr, operator st
 		c.Dropped = append(c.Dropped, "the assignment of "+a.Name.Value)
 	}
 	for _, w := range call.Args {
-		word, err := c.expand(w, expand.Literal)
+		word, err := c.expand(w)
 		if err != nil {
 			return err
 		}
@@ -192,7 +192,7 @@ func (s *shellReader) call(stmt *syntax.Stmt, call *syntax.CallExpr, operator st
 		return nil
 	case c.Words[0] == "true" && operator != "":
 		return nil
-	case !isCurl(c.Words[0]) && operator == "" && s.readPrinted(stmt, c):
+	case !isCurl(c.Words[0]) && operator == "" && s.inPipe && s.keepPrinted(stmt, c):
 		return nil
 	case !isCurl(c.Words[0]) && operator == "":
 		s.others = append(s.others, c)
@@ -231,28 +231,36 @@ func substitution(w *syntax.Word) *syntax.CmdSubst {
 	return sub
 }
 
-// readPrinted keeps what echo, printf and cat print for the program after a pipe. It reports whether that is known.
-func (s *shellReader) readPrinted(stmt *syntax.Stmt, c Command) bool {
-	if !s.inPipe {
-		return false
+// keepPrinted keeps what a command prints for the program after a pipe. It reports whether that is known.
+func (s *shellReader) keepPrinted(stmt *syntax.Stmt, c Command) bool {
+	text, known := c.printed(stmt.Redirs)
+	if known {
+		s.piped = &text
 	}
-	for _, r := range stmt.Redirs {
+	return known
+}
+
+// printed returns what echo, printf and cat print, if it is known.
+func (c Command) printed(redirs []*syntax.Redirect) (text string, known bool) {
+	for _, r := range redirs {
 		if err := c.redirect(r); err != nil {
-			return false
+			return "", false
 		}
 	}
 	args := c.Words[1:]
 	for len(args) > 0 && (args[0] == "-n" || args[0] == "%s" || args[0] == "%s\n") {
 		args = args[1:]
 	}
-	switch {
-	case c.Words[0] == "cat" && c.HasStdin && len(args) == 0:
-		s.piped = &c.Stdin
-	case (c.Words[0] == "echo" || c.Words[0] == "printf") && len(args) > 0:
-		text := strings.Join(args, " ")
-		s.piped = &text
+	text = strings.Join(args, " ")
+	switch c.Words[0] {
+	case "cat":
+		return c.Stdin, c.HasStdin && len(args) == 0
+	case "echo":
+		return text, !strings.HasPrefix(text, "-")
+	case "printf": // with a format, or escapes in one, the text is another
+		return text, len(args) == 1 && (len(c.Words) > 2 || !strings.ContainsAny(text, `%\`))
 	}
-	return s.piped != nil
+	return "", false
 }
 
 func isCurl(word string) bool {
@@ -263,19 +271,21 @@ func isCurl(word string) bool {
 // redirect reads a redirection: a text that follows, or a file.
 func (c *Command) redirect(r *syntax.Redirect) error {
 	switch r.Op {
-	case syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
-		read, w := expand.Document, r.Hdoc
-		if r.Op == syntax.WordHdoc {
-			read, w = expand.Literal, r.Word
-		}
-		if c.HasStdin = true; w == nil { // the text is empty
+	case syntax.Hdoc, syntax.DashHdoc:
+		if c.HasStdin = true; r.Hdoc == nil { // the text is empty
 			return nil
 		}
-		text, err := c.expand(w, read)
+		text, err := c.expandDocument(r.Hdoc)
 		if err != nil {
 			return err
 		}
 		c.Stdin = text
+	case syntax.WordHdoc:
+		text, err := c.expand(r.Word)
+		if err != nil {
+			return err
+		}
+		c.Stdin, c.HasStdin = text+"\n", true
 	case syntax.RdrIn:
 		c.Dropped = append(c.Dropped, "the file of standard input")
 	}
@@ -283,7 +293,24 @@ func (c *Command) redirect(r *syntax.Redirect) error {
 }
 
 // expand returns the text of a word, in which variables and what a shell computes are references.
-func (c *Command) expand(w *syntax.Word, read func(*expand.Config, *syntax.Word) (string, error)) (string, error) {
+func (c *Command) expand(w *syntax.Word) (string, error) {
+	for i, part := range w.Parts {
+		if text, ok := part.(*syntax.Lit); ok && strings.Contains(text.Value, `\`) { // the library keeps backslashes
+			w.Parts[i] = &syntax.SglQuoted{Value: escapedByte.ReplaceAllString(text.Value, "$1")}
+		}
+	}
+	return c.expandWith(expand.Literal, w)
+}
+
+// escapedByte matches a character that a shell reads as it is, outside of quotes.
+var escapedByte = lazyregexp.New(`(?s)\\(.)`)
+
+// expandDocument returns the text behind <<, like expand.
+func (c *Command) expandDocument(w *syntax.Word) (string, error) {
+	return c.expandWith(expand.Document, w)
+}
+
+func (c *Command) expandWith(read func(*expand.Config, *syntax.Word) (string, error), w *syntax.Word) (string, error) {
 	c.simplify(w.Parts)
 	config := &expand.Config{Env: expand.FuncEnviron(func(name string) string { return reference + name + reference })}
 	text, err := read(config, w)
@@ -307,6 +334,10 @@ func (c *Command) simplify(parts []syntax.WordPart) {
 		case *syntax.DblQuoted:
 			c.simplify(part.Parts)
 		case *syntax.CmdSubst:
+			if text, known := c.substituted(part); known {
+				parts[i] = &syntax.SglQuoted{Value: text}
+				continue
+			}
 			name = programOf(part)
 		case *syntax.ArithmExp, *syntax.ProcSubst, *syntax.ExtGlob:
 			name = "value"
@@ -322,6 +353,29 @@ func (c *Command) simplify(parts []syntax.WordPart) {
 			parts[i] = &syntax.ParamExp{Param: &syntax.Lit{Value: computedName(name)}}
 		}
 	}
+}
+
+// substituted returns what a shell writes in place of the commands of a word, if it is known, as in $(cat <<EOF …).
+func (c *Command) substituted(sub *syntax.CmdSubst) (text string, known bool) {
+	if len(sub.Stmts) != 1 {
+		return "", false
+	}
+	call, isCall := sub.Stmts[0].Cmd.(*syntax.CallExpr)
+	if !isCall || len(call.Args) == 0 || len(call.Assigns) > 0 {
+		return "", false
+	}
+	var inner Command
+	for _, w := range call.Args {
+		word, err := inner.expand(w)
+		if err != nil {
+			return "", false
+		}
+		inner.Words = append(inner.Words, word)
+	}
+	if text, known = inner.printed(sub.Stmts[0].Redirs); known {
+		c.Computed = append(c.Computed, inner.Computed...)
+	}
+	return strings.TrimRight(text, "\n"), known
 }
 
 // programOf returns the program of a command whose output is substituted.
