@@ -292,7 +292,7 @@ func TestFilesOfAnImportAreLoaded(t *testing.T) {
 	var blocks []string
 	for i := range 14 {
 		text := strings.ReplaceAll(listTool, "list_a", "list_"+strconv.Itoa(i))
-		blocks = append(blocks, "# "+strings.Repeat("-", 100_000)+"\n"+text)
+		blocks = append(blocks, "# "+strings.Repeat("-", 100_000)+text)
 	}
 	for i, want := range []State{Added, Unchanged} {
 		r, err := Write(dir, importOf(blocks...), Options{Update: i > 0})
