@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -104,6 +105,19 @@ const (
 	maxSearch        = 2 * time.Second // of one page
 )
 
+// selectedStatuses returns the statuses that a choice of the filter selects: a used approval was approved, too.
+func selectedStatuses(choice approval.Status) []approval.Status {
+	if choice == approval.Approved {
+		return []approval.Status{approval.Approved, approval.Used}
+	}
+	return []approval.Status{choice}
+}
+
+// matchesCaller reports whether a pattern matches what the list shows of the caller of an approval.
+func matchesCaller(pattern string, a *approval.Approval) bool {
+	return matches(pattern, cmp.Or(a.Caller.Subject, a.Caller.Remote))
+}
+
 // approvals lists approvals: those that are pending, the most urgent first, unless the query names another status.
 func (c *Console) approvals(q *request) (*answer, error) {
 	values := q.URL.Query()
@@ -119,11 +133,10 @@ func (c *Console) approvals(q *request) (*answer, error) {
 		return nil, err
 	}
 	defer reader.close()
-	query := approval.ListQuery{
-		Status: approval.Status(data.Status), After: values.Get("after"), Limit: approvalsPerPage,
-	}
+	query := approval.ListQuery{After: values.Get("after"), Limit: approvalsPerPage}
+	statuses := selectedStatuses(approval.Status(data.Status))
 	for began := time.Now(); ; {
-		entries, next, err := reader.store.List(q.Context(), query)
+		entries, next, err := reader.store.ListAny(q.Context(), statuses, query)
 		if errors.Is(err, approval.ErrCursor) {
 			return nil, &Error{http.StatusBadRequest, "The address of this page is not complete"}
 		}
@@ -131,14 +144,16 @@ func (c *Console) approvals(q *request) (*answer, error) {
 			return nil, err
 		}
 		for _, e := range entries {
-			if !reader.sees(e) || !matches(data.Tool, e.Tool) || !matches(data.Caller, e.Subject) {
+			if !reader.sees(e) || !matches(data.Tool, e.Tool) || e.Subject != "" && !matches(data.Caller, e.Subject) {
 				continue
 			}
 			a, err := e.Approval()
 			if err != nil {
 				return nil, err
 			}
-			data.Rows = append(data.Rows, a)
+			if matchesCaller(data.Caller, a) {
+				data.Rows = append(data.Rows, a)
+			}
 		}
 		if query.After = next; next != "" && len(data.Rows) < approvalsPerPage && time.Since(began) <= maxSearch {
 			continue
@@ -209,7 +224,8 @@ func (c *Console) approvalPage(q *request, status int, notice string) (*answer, 
 	defer reader.close()
 	a, refusal, err := reader.find(q.Context(), q.PathValue("id"))
 	if errors.Is(err, approval.ErrNotFound) {
-		const text = "There is no such approval. Decided approvals are kept for 7 days, and expired ones for an hour"
+		const text = "There is no such approval. Approvals that were decided are kept for 7 days, and others for an " +
+			"hour after they ended"
 		return nil, notFound(text)
 	}
 	if err != nil {

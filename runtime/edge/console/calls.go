@@ -221,7 +221,7 @@ func (c *Console) checkViewer(q *request) error {
 	if now.block = c.Host.Current().Console; now.block != nil {
 		c.setSession(&now, q.session)
 	}
-	if now.block == nil || !isIdentifiedViewer(c, &now) {
+	if now.block == nil || permitIdentifiedViewer(c, &now) != "" {
 		return &operator.ForbiddenError{Why: "This person may not look at the console any more"}
 	}
 	return nil

@@ -268,19 +268,14 @@ func (c *Console) answer(q *request, rt route) (*answer, error) {
 		return &answer{template: "continue", title: "Opening", data: q.URL.RequestURI()}, nil
 	case q.session == nil:
 		return &answer{location: signInPath + "?" + url.Values{"next": {q.URL.RequestURI()}}.Encode()}, nil
-	case !rt.may(c, q):
+	}
+	if refusal := rt.may(c, q); refusal != "" {
 		if entries := c.visibleMenu(q); q.URL.Path == home && len(entries) > 0 {
 			return &answer{location: entries[0].Path}, nil
 		}
-		reason := "You may not see this page: the rule allow of the console block decides who may look"
-		switch {
-		case c.Host.Authenticator() == nil:
-			reason = "This page is for people with a key, and this server has no authentication"
-		case q.block.Allow == nil:
-			reason = "You may not see this page: it is for callers in the group " + adminGroup
-		}
-		return nil, c.refuse(q, reason)
-	case post:
+		return nil, c.refuse(q, refusal)
+	}
+	if post {
 		if err := c.readForm(q); err != nil {
 			return nil, err
 		}

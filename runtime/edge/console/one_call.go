@@ -55,7 +55,7 @@ func (c *Console) oneCall(q *request) (*answer, error) {
 	if len(found) > 0 {
 		data.callView = found[0]
 	}
-	if isIdentifiedViewer(c, q) {
+	if permitIdentifiedViewer(c, q) == "" {
 		if err := data.findRecords(q.Context(), g); err != nil {
 			return nil, err
 		}

@@ -39,7 +39,7 @@ func (c *Console) policies(q *request) (*answer, error) {
 	values := q.URL.Query()
 	data := &policiesData{
 		Tool: values.Get("tool"), Arguments: strings.TrimSpace(values.Get("arguments")), Subject: values.Get("subject"),
-		Groups: values.Get("groups"), Claims: strings.TrimSpace(values.Get("claims")), As: isOperator(c, q),
+		Groups: values.Get("groups"), Claims: strings.TrimSpace(values.Get("claims")), As: permitOperator(c, q) == "",
 	}
 	for _, t := range g.Config.Tools {
 		data.Tools = append(data.Tools, t.Name)

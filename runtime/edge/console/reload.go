@@ -29,7 +29,7 @@ func (c *Console) reloadPage(q *request, status int, notice string) (*answer, er
 	switch {
 	case c.Reload == nil:
 		data.Refusal = noDirectory
-	case !isOperator(c, q):
+	case permitOperator(c, q) != "":
 		data.Refusal = "Only callers in the group " + adminGroup + " can load the configuration again here"
 	}
 	return &answer{template: "reload", title: "Reload", data: data, status: status}, nil

@@ -1,8 +1,10 @@
 package approval
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -59,6 +61,25 @@ func (b *Store) List(ctx context.Context, q ListQuery) (list []*Entry, next stri
 		list = append(list, e)
 	}
 	if len(list) == q.Limit {
+		next = list[len(list)-1].Cursor()
+	}
+	return list, next, nil
+}
+
+// ListAny returns a page of the approvals with one of several statuses, as List does for one. It ignores q.Status.
+func (b *Store) ListAny(ctx context.Context, statuses []Status, q ListQuery) (list []*Entry, next string, err error) {
+	for _, q.Status = range statuses {
+		of, _, err := b.List(ctx, q)
+		if err != nil {
+			return nil, "", err
+		}
+		list = append(list, of...)
+	}
+	slices.SortFunc(list, func(a, b *Entry) int {
+		return cmp.Or(a.record.Due.Compare(b.record.Due), cmp.Compare(a.ID, b.ID))
+	})
+	if len(list) >= q.Limit {
+		list = list[:q.Limit]
 		next = list[len(list)-1].Cursor()
 	}
 	return list, next, nil
