@@ -41,13 +41,13 @@ var usualTypes = map[string]bool{
 	"": true, "application/json": true, "application/json; charset=utf-8": true, "text/plain; charset=utf-8": true,
 }
 
-// charsetOf returns the parameter charset of a Content-Type, in lower case; empty for none.
+// charsetOf returns the parameter charset of a Content-Type as it is written; empty for none.
 func charsetOf(contentType string) string {
 	if usualTypes[contentType] || !strings.Contains(contentType, ";") {
 		return ""
 	}
 	_, params, _ := mime.ParseMediaType(contentType)
-	return strings.ToLower(strings.Trim(params["charset"], `"' `))
+	return strings.Trim(params["charset"], `"' `)
 }
 
 // msgUnknownCharset is the message for a text in an encoding that is not known.
@@ -84,7 +84,7 @@ func (a *action) encodingOf(c *content) (e *charset.Encoding, known bool) {
 	if a.block.Encoding != "" {
 		return charset.Find(a.block.Encoding)
 	}
-	isJSON, name := a.block.As != asText, charsetOf(c.contentType)
+	isJSON, name := a.block.As != asText, strings.ToLower(charsetOf(c.contentType))
 	switch {
 	case isJSON && len(c.raw) > 1 && (c.raw[0] == 0 || c.raw[1] == 0):
 		return detectUnicode(c.raw)

@@ -65,6 +65,7 @@ func TestUnexpectedBodyIsExplained(t *testing.T) {
 		{`as = "json"`, "application/json", `{"user": {"role": "reader", "role": "admin"}}`, `the service's response has more than one meaning: the key "role" appears twice in one object; as = "text" reads it as it is`},
 		{`as = "text"`, "text/plain", "\xff\x00", `the service's response is not UTF-8: 0xFF at byte 1`},
 		{`as = "text"`, "text/plain; charset=shift_jis", "\x83", "the service's response is not shift_jis: 0x83 at byte 1, in line 1; the tool must name another encoding"},
+		{`as = "text"`, "text/plain; charset=Sk_Live_1", "x", "the service's response is text in Sk_Live_1, which"},
 		{`as = "text"`, "text/plain; charset=utf-7", "+AGEA-", "the service's response is text in utf-7, which is not supported; the tool must name the encoding that it is in"},
 		{`response = object({ id = integer, tags = list(string) })`, "application/json", `{"id": "x", "tags": ["a", 1]}`, "the service's response does not have the expected type: id: "},
 	} {

@@ -75,7 +75,7 @@ func Decode(resp *http.Response) {
 	}
 	body, decoded := resp.Body, false
 	for len(codings) > 0 {
-		name := codings[len(codings)-1]
+		name := strings.ToLower(codings[len(codings)-1])
 		open := decoders[name]
 		if open == nil && name != "identity" {
 			break
@@ -97,11 +97,11 @@ func Decode(resp *http.Response) {
 	resp.Body, resp.ContentLength, resp.Uncompressed = body, -1, true
 }
 
-// list returns the codings of the values of a header, in lower case and in the order in which they were applied.
+// list returns the codings of the values of a header as they are written, in the order in which they were applied.
 func list(values []string) (codings []string) {
 	for _, v := range values {
 		for name := range strings.SplitSeq(v, ",") {
-			if name = strings.ToLower(strings.TrimSpace(name)); name != "" {
+			if name = strings.TrimSpace(name); name != "" {
 				codings = append(codings, name)
 			}
 		}
@@ -115,7 +115,9 @@ var noCodings = []string{"none", "utf-8", "utf8", "us-ascii", "iso-8859-1", "bin
 // Unknown returns the codings of a response that Decode has not decoded; empty if there are none.
 func Unknown(header http.Header) string {
 	codings := list(header.Values("Content-Encoding"))
-	codings = slices.DeleteFunc(codings, func(name string) bool { return slices.Contains(noCodings, name) })
+	codings = slices.DeleteFunc(codings, func(name string) bool {
+		return slices.Contains(noCodings, strings.ToLower(name))
+	})
 	return strings.Join(codings, ", ")
 }
 
