@@ -64,3 +64,38 @@ tool "t" {
 		check("second-value-of-it", "(secret)")
 	})
 }
+
+// Data is searched before it is encoded and not again, since a short secret may occur in base64 by chance; every text
+// of a block is searched.
+func TestBlocksAreSearchedForSecretsTextByText(t *testing.T) {
+	h := newHost(t, "", func(o *HostOptions) {
+		o.Load.Getenv = func(name string) (string, bool) { return "AAAA", true }
+	})
+	load(t, h, `secret "token" { env = "TOKEN" }
+tool "t" {
+  description = "Echoes."
+  read_only   = true
+  input "text" { type = string }
+  content "image" {
+    mime_type = "image/png"
+    data      = "AAAAAAAA"
+  }
+  content "resource" {
+    uri  = "x://${input.text}"
+    data = "AAAAAAAA"
+  }
+  content "link" {
+    uri         = "x://${input.text}"
+    name        = input.text
+    title       = "of ${input.text}"
+    description = "is ${input.text}"
+  }
+}`)
+	answer := callTool(t, h, "t", `{"text": "AAAA"}`)
+	want := `[{"type":"image","data":"AAAAAAAA","mimeType":"image/png"},` +
+		`{"type":"resource","resource":{"uri":"x://(secret)","blob":"AAAAAAAA"}},` +
+		`{"type":"resource_link","uri":"x://(secret)","name":"(secret)","title":"of (secret)","description":"is (secret)"}]`
+	if !strings.Contains(answer, want) {
+		t.Errorf("%s\nwithout %s", answer, want)
+	}
+}

@@ -265,5 +265,5 @@ func (p *Prompt) writeMessages(dst []byte, f *hcl.Frame) (_ []byte, err error) {
 	if dst, err = p.Writer.AppendMessages(append(dst, `"messages":`...), p.Prompt.Messages, f); err != nil {
 		return nil, failure.AsFault(err)
 	}
-	return p.Env.Scrubber.JSON(dst), nil
+	return dst, nil
 }

@@ -100,7 +100,7 @@ func resourceEntry(r *hcl.Resource) mcp.Entry {
 		e = strconv.AppendInt(append(e, `,"size":`...), int64(r.Size), 10)
 	}
 	e = appendIcons(e, r.Icons)
-	e, _ = result.AppendAnnotations(e, r.Annotations, nil) // constants
+	e, _ = result.AppendAnnotations(e, r.Annotations, nil, nil) // constants
 	e = append(e, '}')
 	return mcp.Entry{Name: r.Name, Legacy: e, Modern: e}
 }

@@ -14,7 +14,7 @@ import (
 
 // AppendBlock appends one content block of the protocol.
 func (w *Writer) AppendBlock(dst []byte, b *hcl.Content, f *hcl.Frame) ([]byte, error) {
-	r := renderer{frame: f}
+	r := renderer{frame: f, scrubber: w.Scrubber}
 	switch b.Kind {
 	case "text":
 		dst = w.appendTextBlock(dst, r.text(b.Text))
@@ -22,7 +22,7 @@ func (w *Writer) AppendBlock(dst []byte, b *hcl.Content, f *hcl.Frame) ([]byte, 
 		dst = value.AppendString(append(dst, `{"type":"resource_link","uri":`...), r.expr(b.URI))
 		dst = value.AppendString(append(dst, `,"name":`...), r.expr(b.Name))
 		dst = mcp.AppendMember(dst, "title", r.expr(b.Title))
-		dst = mcp.AppendMember(dst, "description", string(r.text(b.Description)))
+		dst = mcp.AppendMember(dst, "description", w.Scrubber.Text(string(r.text(b.Description))))
 		dst = mcp.AppendMember(dst, "mimeType", b.MimeType)
 		if b.Size > 0 {
 			dst = strconv.AppendInt(append(dst, `,"size":`...), int64(b.Size), 10)
@@ -34,19 +34,19 @@ func (w *Writer) AppendBlock(dst []byte, b *hcl.Content, f *hcl.Frame) ([]byte, 
 		if b.Data == nil {
 			dst = value.AppendString(append(dst, `,"text":`...), w.modelText(r.text(b.Text)))
 		} else {
-			dst = value.AppendString(append(dst, `,"blob":`...), r.base64(b.Data, w.Scrubber))
+			dst = value.AppendString(append(dst, `,"blob":`...), r.base64(b.Data))
 		}
 		dst = append(dst, "}}"...)
 	default: // an image or audio
 		dst = append(append(append(dst, `{"type":"`...), b.Kind...), `","data":`...)
-		dst = append(value.AppendString(dst, r.base64(b.Data, w.Scrubber)), `,"mimeType":`...)
+		dst = append(value.AppendString(dst, r.base64(b.Data)), `,"mimeType":`...)
 		dst = value.AppendString(dst, b.MimeType)
 		dst = append(dst, '}')
 	}
 	if b.Annotations == nil || r.err != nil {
 		return dst, r.err
 	}
-	dst, err := AppendAnnotations(dst[:len(dst)-1], b.Annotations, f)
+	dst, err := AppendAnnotations(dst[:len(dst)-1], b.Annotations, w.Scrubber, f)
 	return append(dst, '}'), err
 }
 
@@ -55,7 +55,7 @@ func (w *Writer) appendTextBlock(dst, text []byte) []byte {
 }
 
 // AppendAnnotations appends the annotations of a content block as a member; nil appends nothing.
-func AppendAnnotations(dst []byte, a *hcl.Annotations, f *hcl.Frame) ([]byte, error) {
+func AppendAnnotations(dst []byte, a *hcl.Annotations, s *Scrubber, f *hcl.Frame) ([]byte, error) {
 	if a == nil {
 		return dst, nil
 	}
@@ -66,7 +66,7 @@ func AppendAnnotations(dst []byte, a *hcl.Annotations, f *hcl.Frame) ([]byte, er
 	if a.Priority != nil {
 		members = strconv.AppendFloat(append(members, `,"priority":`...), *a.Priority, 'f', -1, 64)
 	}
-	r := renderer{frame: f}
+	r := renderer{frame: f, scrubber: s}
 	members = mcp.AppendMember(members, "lastModified", r.expr(a.LastModified))
 	members = bytes.TrimPrefix(members, []byte{','})
 	return append(append(append(dst, `,"annotations":{`...), members...), '}'), r.err
@@ -74,8 +74,9 @@ func AppendAnnotations(dst []byte, a *hcl.Annotations, f *hcl.Frame) ([]byte, er
 
 // renderer renders parts of a content block until one fails. What is not declared is empty.
 type renderer struct {
-	frame *hcl.Frame
-	err   error // of the part that failed
+	frame    *hcl.Frame
+	scrubber *Scrubber
+	err      error // of the part that failed
 }
 
 func (r *renderer) text(t *hcl.TextTemplate) (text []byte) {
@@ -85,15 +86,18 @@ func (r *renderer) text(t *hcl.TextTemplate) (text []byte) {
 	return text
 }
 
+// expr returns a text without secrets.
 func (r *renderer) expr(e *hcl.StringExpr) (text string) {
 	if e != nil && r.err == nil {
 		text, r.err = e.Render(r.frame)
 	}
-	return text
+	return r.scrubber.Text(text)
 }
 
-// base64 returns data as it is sent, without secrets: they are removed before the data is encoded.
-func (r *renderer) base64(e *hcl.Expr, s *Scrubber) string {
+// base64 returns data as it is sent, without secrets: they are removed before the data is encoded. What it looks like
+// afterwards is no secret.
+func (r *renderer) base64(e *hcl.Expr) string {
+	s := r.scrubber
 	if r.err != nil {
 		return ""
 	}

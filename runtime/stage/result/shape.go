@@ -155,7 +155,7 @@ func (s *Shaper) appendContent(dst []byte, f *hcl.Frame) (_ []byte, err error) {
 	if dst, err = s.appendBlocks(dst, "", s.tool.Content, f); err != nil {
 		return nil, err
 	}
-	return s.Scrubber.JSON(append(dst, ']')), nil
+	return append(dst, ']'), nil
 }
 
 // ListViolations writes one line for each violation.
