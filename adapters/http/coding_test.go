@@ -77,7 +77,7 @@ func TestAnUnknownContentCodingIsNamed(t *testing.T) {
 		{"compress", "text", "\x1f\x9d\x90a", "content encoding compress,"},
 		{"exi", "bytes", "$EXI", "content encoding exi,"},
 		{"Sk_Live_1", "bytes", "x", "content encoding Sk_Live_1,"}, // as it is written, as a secret is found only so
-		{"snappy", "json", `{"a": 1}`, ""}, // some services name a coding that they do not use
+		{"snappy", "json", `{"a": 1}`, ""},                         // some services name a coding that they do not use
 		{"UTF-8", "bytes", "x", ""},
 		{"aws-chunked", "bytes", "x", ""},
 	} {
