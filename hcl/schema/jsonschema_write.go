@@ -133,8 +133,11 @@ func (t *Type) write(o *jsonWriter, m *Member) {
 }
 
 func (t *Type) writeKeywords(o *jsonWriter, m *Member) {
-	nullable := o.clients && t.Nullable && t.OneOf == nil && t.Kind != Any && t.Kind != Null && !t.hasExtra("anyOf")
-	if t.OneOf == nil && !nullable {
+	if o.clients && t.Nullable && t.OneOf == nil && t.Kind != Any && t.Kind != Null && !t.hasExtra("anyOf") {
+		t.writeNullable(o, m)
+		return
+	}
+	if t.OneOf == nil {
 		t.writeType(o)
 	}
 	o.text("title", t.Title)
@@ -146,13 +149,14 @@ func (t *Type) writeKeywords(o *jsonWriter, m *Member) {
 	default:
 		o.text("description", t.descriptionWithUpload())
 	}
-	switch {
-	case t.OneOf != nil:
+	if t.OneOf != nil {
 		t.writeAlternatives(o)
-	case nullable:
-		t.writeNullable(o)
-	default:
-		t.writeShape(o)
+	} else {
+		t.writeContent(o)
+		t.writeEnum(o, "oneOf")
+		if !o.form || len(t.Enum) == 0 {
+			t.writeBounds(o)
+		}
 	}
 	if m != nil && m.HasDefault {
 		o.always("default", m.Default)
@@ -164,28 +168,27 @@ func (t *Type) writeKeywords(o *jsonWriter, m *Member) {
 	t.writeExtra(o)
 }
 
-// writeShape writes the keywords of a type with neither alternatives nor a text.
-func (t *Type) writeShape(o *jsonWriter) {
-	t.writeContent(o)
-	t.writeEnum(o, "oneOf")
-	if !o.form || len(t.Enum) == 0 {
-		t.writeBounds(o)
+// writeNullable writes a type and null as alternatives, with the texts and the default within the first: Vertex AI refuses
+// an anyOf with another member that it knows. A default of null is left out, because that is what an absent member is. An
+// input that clients repeat in a header is written without null: they leave out a tool if its type is not a single one.
+func (t *Type) writeNullable(o *jsonWriter, m *Member) {
+	notNull := *t.NotNull()
+	if m != nil && m.Default == nil {
+		m = nil
 	}
-}
-
-// writeNullable writes null as an alternative to the type.
-func (t *Type) writeNullable(o *jsonWriter) {
-	notNull := t.NotNull()
+	if t.Header != "" {
+		notNull.writeKeywords(o, m)
+		return
+	}
+	notNull.Extra = nil
 	o.key("anyOf")
 	o.nest("[]", func() {
 		o.next()
-		o.nest("{}", func() {
-			notNull.writeType(o)
-			notNull.writeShape(o)
-		})
+		o.nest("{}", func() { notNull.writeKeywords(o, m) })
 		o.next()
 		o.value(map[string]any{"type": "null"})
 	})
+	t.writeExtra(o)
 }
 
 // descriptionWithTitles is descriptionWithUpload with the titles of the values of an enumeration.

@@ -1,10 +1,10 @@
 package mcp
 
 import (
+	"bytes"
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 
 	"hatchel/hcl/jsonscan"
@@ -52,6 +52,9 @@ type Wire interface {
 	StartKeepAlive()
 }
 
+// maxArgumentDepth is the depth of arguments that a client sends as a string.
+const maxArgumentDepth = 64
+
 // newCallRequest reads the common params of tools/call, prompts/get and resources/read.
 func newCallRequest(m *Message, rc RequestContext) (*CallRequest, *Error) {
 	name, invalid := m.subjectName()
@@ -66,11 +69,9 @@ func newCallRequest(m *Message, rc RequestContext) (*CallRequest, *Error) {
 	case m.arguments == nil || string(m.arguments) == "null":
 		req.Arguments = []byte("{}")
 	case !IsObject(m.arguments):
-		text, _ := jsonscan.Text(m.arguments)
-		if strings.HasPrefix(strings.TrimSpace(text), "{") {
-			return nil, InvalidParams("params.arguments must be an object. Send it as JSON, without the quotes")
+		if req.Arguments, invalid = req.argumentsInText(rc.Info); invalid != nil {
+			return nil, invalid
 		}
-		return nil, InvalidParams("params.arguments must be an object")
 	}
 	if IsObject(m.meta) {
 		req.Meta = m.meta
@@ -82,6 +83,25 @@ func newCallRequest(m *Message, rc RequestContext) (*CallRequest, *Error) {
 		return req, req.readAnswers(m)
 	}
 	return req, nil
+}
+
+// argumentsInText returns the arguments of a client that sends them as a string, where the server accepts that.
+func (r *CallRequest) argumentsInText(i *Info) ([]byte, *Error) {
+	arguments := r.message.arguments
+	if arguments[0] != '"' {
+		return nil, InvalidParams("params.arguments must be an object")
+	}
+	if err := r.Reserve(2 * int64(len(arguments))); err != nil {
+		return nil, ErrNoMemory
+	}
+	text, _ := jsonscan.Text(arguments)
+	switch {
+	case jsonscan.FirstByte(text, maxArgumentDepth) != '{':
+		return nil, InvalidParams("params.arguments must be an object")
+	case i == nil || !i.coerces:
+		return nil, InvalidParams("params.arguments must be an object. Send it as JSON, without the quotes")
+	}
+	return bytes.TrimSpace([]byte(text)), nil
 }
 
 // readAnswers reads the answers of a modern caller to earlier questions.

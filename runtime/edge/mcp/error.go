@@ -97,15 +97,18 @@ func Unauthorized() *Error {
 	return Errorf(CodeUnauthorized, "The credentials of this request are no longer valid. Sign in again")
 }
 
-func (s *Server) unsupportedVersion(requested string) *Error {
-	supported := s.Revisions()
-	names := make([]string, len(supported))
-	for i, r := range supported {
-		names[i] = string(r)
+// revisionNames lists the supported revisions for a message.
+func (s *Server) revisionNames() string {
+	var names []string
+	for _, r := range s.Revisions() {
+		names = append(names, string(r))
 	}
-	e := Errorf(CodeUnsupportedVersion, "Unsupported protocol version. This server supports %s",
-		strings.Join(names, ", "))
-	e.Data = AppendStrings([]byte(`{"supported":`), supported)
+	return strings.Join(names, ", ")
+}
+
+func (s *Server) unsupportedVersion(requested string) *Error {
+	e := Errorf(CodeUnsupportedVersion, "Unsupported protocol version. This server supports %s", s.revisionNames())
+	e.Data = AppendStrings([]byte(`{"supported":`), s.Revisions())
 	e.Data = append(jsonscan.AppendString(append(e.Data, `,"requested":`...), requested), '}')
 	return e
 }

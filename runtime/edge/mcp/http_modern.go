@@ -16,9 +16,13 @@ func (s *Server) postModern(resp *Response, m *Message, version string) {
 		resp.Fail(Errorf(CodeInvalidRequest, "The server has sent no request that a response could answer"), m.ID)
 		return
 	}
-	if inBody, ok := jsonscan.Text(m.metaVersion); version != "" && version != string(Revision20260728) &&
-		(!ok || inBody == version) { // before the headers, whose rules in that revision are not known
-		resp.Fail(s.unsupportedVersion(version), m.ID)
+	if version != "" && version != string(Revision20260728) { // before the headers, whose rules in it are not known
+		err := s.unsupportedVersion(version)
+		if inBody, ok := jsonscan.Text(m.metaVersion); ok && inBody != version {
+			err = headerMismatch("The header MCP-Protocol-Version does not match params._meta, which says %q. "+
+				"This server supports %s", jsonscan.Excerpt(inBody), s.revisionNames())
+		}
+		resp.Fail(err, m.ID)
 		return
 	}
 	if err := checkHeaders(resp.Request.Header, version, m); err != nil {

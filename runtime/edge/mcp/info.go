@@ -8,6 +8,7 @@ type ServerInfo struct {
 	Icons                                         []Icon
 	Instructions                                  string // for the model that uses the tools
 	NoSessions                                    bool   // legacy clients over HTTP get no session
+	Coerce                                        bool   // JSON in a string counts as the value that it holds
 }
 
 // Icon is a picture that a client may show.
@@ -22,6 +23,7 @@ type Info struct {
 	implementation []byte // the object serverInfo of initialize
 	instructions   []byte // `,"instructions":"…"` or empty
 	noSessions     bool
+	coerces        bool   // JSON in a string counts as the arguments of a call
 	tail           []byte // the end of a modern result: `,"_meta":{"…/serverInfo":{…}}}`
 }
 
@@ -35,7 +37,7 @@ func NewInfo(s ServerInfo) *Info {
 	if len(s.Icons) > 0 {
 		b = append(AppendIcons(append(b, `,"icons":[`...), s.Icons), ']')
 	}
-	i := &Info{implementation: append(b, '}'), noSessions: s.NoSessions}
+	i := &Info{implementation: append(b, '}'), noSessions: s.NoSessions, coerces: s.Coerce}
 	i.instructions = AppendMember(nil, "instructions", s.Instructions)
 	i.tail = append(i.appendServerInfo([]byte(`,"_meta":{`)), "}}"...)
 	return i

@@ -139,11 +139,14 @@ func (p *Packet) Release() {
 	packets.Put(p)
 }
 
+// byteOrderMark may precede a message: shells of Windows write one, and RFC 8259 lets a reader ignore it.
+const byteOrderMark = "\ufeff"
+
 // Parse splits data, which must not change until the packet is released. The error is a
 // *jsonscan.SyntaxError.
 func Parse(data []byte, maxDepth int) (*Packet, error) {
 	p := packets.Get().(*Packet)
-	p.scan.Reset(data, maxDepth)
+	p.scan.Reset(bytes.TrimPrefix(data, []byte(byteOrderMark)), maxDepth)
 	if err := p.read(); err != nil {
 		p.Release()
 		return nil, err

@@ -1,7 +1,9 @@
 package mcp
 
 import (
+	"bytes"
 	"slices"
+	"strings"
 
 	"hatchel/hcl/jsonscan"
 )
@@ -52,7 +54,7 @@ type skippedText struct {
 // skippedMessage is what is known of one message.
 type skippedMessage struct {
 	id        []byte
-	twice     bool // it has two ids
+	twice     bool // it has two different ids
 	isRequest bool
 }
 
@@ -69,6 +71,7 @@ func (t *skippedText) write(part []byte) {
 			t.inString = t.escaped || c != '"'
 			t.escaped = !t.escaped && c == '\\'
 		case c == ' ' || c == '\t' || c == '\r' || c == '\n':
+		case t.depth == 0 && strings.IndexByte(byteOrderMark, c) >= 0:
 		case t.ended || t.depth == 0 && c != '{' && c != '[':
 			t.ended = true
 		case c == '[' && t.depth == 0:
@@ -115,7 +118,7 @@ func (t *skippedText) endMember() {
 	}
 	switch m := &t.message; key {
 	case "id":
-		m.twice = m.twice || m.id != nil
+		m.twice = m.twice || m.id != nil && !bytes.Equal(m.id, t.token)
 		m.id = slices.Clone(t.token)
 	case "method":
 		m.isRequest = true

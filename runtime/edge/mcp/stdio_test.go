@@ -88,7 +88,9 @@ func TestWhatIsNoJSONIsAnsweredWithItsIDs(t *testing.T) {
 		`{"id":4,"method":"x","params":{"a":1,"a":2}}`:                                                {`4`},
 		`{"id":5,"method":"x","method":"x"}`:                                                          {`5`},
 		`{"id":"\ud83d","method":"x"}`:                                                                {`null`},
-		`{"id":6,"id":6,"method":"x"}`:                                                                {`null`},
+		`{"id":6,"id":6,"method":"x"}`:                                                                {`6`},
+		`{"id":6,"id":7,"method":"x"}`:                                                                {`null`},
+		"\ufeff" + `{"id":12,"method":"x","params":{"s":"\ud83d"}}`:                                   {`12`},
 		`{"id":8,"method":"x","params":{"s":"a\qb"}}`:                                                 {`8`},
 		`{"id":9,"method":"x","params":{"s":NaN}}`:                                                    {`9`},
 		`{"id":10,"method":"x","params":{"s":`:                                                        {`10`},
@@ -116,6 +118,50 @@ func TestWhatIsNoJSONIsAnsweredWithItsIDs(t *testing.T) {
 			}
 			if isArray := strings.HasPrefix(got, "["); !slices.Equal(ids, want) || isArray != (len(want) > 1) {
 				t.Errorf("%s over %s: got %s", text, over, got)
+			}
+		}
+	}
+}
+
+// Shells of Windows write a byte order mark before the first line.
+func TestAByteOrderMarkIsNoPartOfAMessage(t *testing.T) {
+	const ping = "\ufeff" + `{"jsonrpc":"2.0","id":1,"method":"ping"}`
+	s := newServer(newFakeHandler(), mcp.Options{MaxFrame: 1000})
+	for line, want := range map[string]string{
+		ping: `{"jsonrpc":"2.0","id":1,"result":{}}`,
+		"\ufeff" + `{"id":2,"method":"x","params":"` + strings.Repeat("x", 2000) + `"}`: `{"jsonrpc":"2.0","id":2,"error":`,
+		"\ufeff": `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,`,
+	} {
+		var out strings.Builder
+		if err := s.For("").Serve(t.Context(), io.NopCloser(strings.NewReader(line+"\n")), &out); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(out.String(), want) {
+			t.Errorf("%.60q: got %s", line, out.String())
+		}
+	}
+}
+
+// A server that accepts values in strings accepts all arguments of a call in one.
+func TestArgumentsInAStringAreAcceptedWhereTheServerSaysSo(t *testing.T) {
+	for arguments, want := range map[string][2]string{ // without coerce, and with it
+		`"{\"a\":\"1\"}"`:                {"Send it as JSON, without the quotes", `"text":"{\"a\":\"1\"}"`},
+		`" {\"s\":\"\\ud83d\\ude00\"} "`: {"Send it as JSON, without the quotes", `"text":"{\"s\":\"\\ud83d\\ude00\"}"`},
+		`"{\"a\":1"`:                     {`must be an object"`, `must be an object"`},
+		`"{a: 1}"`:                       {`must be an object"`, `must be an object"`},
+		`"[]"`:                           {`must be an object"`, `must be an object"`},
+		`""`:                             {`must be an object"`, `must be an object"`},
+		`[{"a":1}]`:                      {`must be an object"`, `must be an object"`},
+		`5`:                              {`must be an object"`, `must be an object"`},
+	} {
+		for i, want := range want {
+			h := newFakeHandler()
+			h.info = mcp.NewInfo(mcp.ServerInfo{Name: "shop", Version: "1.2.3", Coerce: i == 1})
+			line := expand(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":` + arguments + `,"META"}}`)
+			var out strings.Builder
+			err := newServer(h, mcp.Options{}).For("").Serve(t.Context(), io.NopCloser(strings.NewReader(line+"\n")), &out)
+			if err != nil || !strings.Contains(out.String(), want) {
+				t.Errorf("%s with coerce = %v: got %s, %v", arguments, i == 1, out.String(), err)
 			}
 		}
 	}

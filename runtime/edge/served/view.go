@@ -243,6 +243,7 @@ func serverInfo(s hcl.Server, t *hcl.Toolset) *mcp.Info {
 	info := mcp.ServerInfo{
 		Name: s.Name, Version: s.Version, Title: s.Title, WebsiteURL: s.Website, Icons: icons(s.Icons),
 		Instructions: s.Instructions, NoSessions: s.NoSessions,
+		Coerce: s.Lenience.Coerce,
 	}
 	if t != nil {
 		info.Title, info.Instructions = cmp.Or(t.Title, s.Title), cmp.Or(t.Instructions, s.Instructions)

@@ -3,6 +3,7 @@ package server
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"hatchel/hcl/jsonscan"
 	"hatchel/runtime/edge/mcp"
 	"hatchel/runtime/edge/operator"
 	"hatchel/runtime/stage/approval"
@@ -36,7 +38,10 @@ func newError(status int, message string) *Error { return &Error{HTTPStatus: sta
 func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request, handle func() error, describe func(error) *Error) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	err := handle()
+	err := checkEncoding(w, r)
+	if err == nil {
+		err = handle()
+	}
 	var forbid *operator.ForbiddenError
 	var failed *Error
 	switch {
@@ -59,6 +64,18 @@ func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request, handle func() 
 		s.audit(r, failed.HTTPStatus, failed.Message)
 	}
 	writeJSON(w, failed.HTTPStatus, failed)
+}
+
+// checkEncoding refuses a body that is compressed, which would be stored as it is.
+func checkEncoding(w http.ResponseWriter, r *http.Request) error {
+	encoding := strings.Join(r.Header["Content-Encoding"], ", ")
+	if encoding == "" || strings.EqualFold(encoding, "identity") {
+		return nil
+	}
+	w.Header().Set("Accept-Encoding", "identity")
+	return newError(http.StatusUnsupportedMediaType, fmt.Sprintf("The Content-Encoding %s is not supported. "+
+		"Send the body without a Content-Encoding. A compressed file is one of its own Content-Type, as in application/gzip",
+		jsonscan.Excerpt(encoding)))
 }
 
 // internalError converts an error that the endpoint itself does not know.

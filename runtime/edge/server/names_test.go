@@ -336,3 +336,16 @@ func TestMetadataNamesTheAddressThatTheClientHasUsed(t *testing.T) {
 		}
 	}
 }
+
+// A compressed body would be stored as it is, under the Content-Type of its content.
+func TestACompressedBodyIsRefusedWhereItIsNotDecompressed(t *testing.T) {
+	s := serveNamed(t, atLoopback, namedTools)
+	for _, path := range []string{"/files", "/files/uploads", "/files/uploads/file_x?signature=y", "/approvals/x/approve"} {
+		for encoding, refused := range map[string]bool{"gzip": true, "br": true, "gzip, identity": true, "Identity": false, "": false} {
+			w := s.ask(s.ServeHTTP, "POST", path, "Content-Type", "text/csv", "Content-Encoding", encoding)
+			if got := w.Code == http.StatusUnsupportedMediaType && w.Header().Get("Accept-Encoding") == "identity"; got != refused {
+				t.Errorf("POST %s with %q: got %d %v %s", path, encoding, w.Code, w.Header(), w.Body)
+			}
+		}
+	}
+}
