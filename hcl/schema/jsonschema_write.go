@@ -168,9 +168,10 @@ func (t *Type) writeKeywords(o *jsonWriter, m *Member) {
 	t.writeExtra(o)
 }
 
-// writeNullable writes a type and null as alternatives, with the texts and the default within the first: Vertex AI refuses
-// an anyOf with another member that it knows. A default of null is left out, because that is what an absent member is. An
-// input that clients repeat in a header is written without null: they leave out a tool if its type is not a single one.
+// writeNullable writes a type and null as alternatives, with the texts and the default within the first: Vertex AI
+// refuses an anyOf with another member that it knows. A default of null is left out, because that is what an absent
+// member is. An input that clients repeat in a header is written without null: they leave out a tool if its type is
+// not a single one.
 func (t *Type) writeNullable(o *jsonWriter, m *Member) {
 	notNull := *t.NotNull()
 	if m != nil && m.Default == nil {

@@ -11,7 +11,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"hatchel/hcl/jsonscan"
 	"hatchel/runtime/edge/mcp"
 	"hatchel/runtime/edge/operator"
 	"hatchel/runtime/stage/approval"
@@ -73,9 +72,8 @@ func checkEncoding(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	w.Header().Set("Accept-Encoding", "identity")
-	return newError(http.StatusUnsupportedMediaType, fmt.Sprintf("The Content-Encoding %s is not supported. "+
-		"Send the body without a Content-Encoding. A compressed file is one of its own Content-Type, as in application/gzip",
-		jsonscan.Excerpt(encoding)))
+	return newError(http.StatusUnsupportedMediaType, fmt.Sprintf("The Content-Encoding %.40q is not supported. "+
+		"Send the body without it. A compressed file has a Content-Type of its own, such as application/gzip", encoding))
 }
 
 // internalError converts an error that the endpoint itself does not know.

@@ -84,7 +84,7 @@ const plainCall = `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name
 
 func TestSessionGoesOnAfterARestart(t *testing.T) {
 	dir, stateFile := writeTool(t, ""), filepath.Join(t.TempDir(), "state.db")
-	for name, client := range map[string]string{"small": "c", "large": strings.Repeat("c", 20<<10)} {
+	for name, client := range map[string]string{"small": "c", "large": strings.Repeat("c", 3<<10)} {
 		first := startSessionProcess(t, dir, stateFile)
 		session := first.initialize(client)
 		first.stop()
