@@ -145,6 +145,8 @@ func refusedVerb(verb string) string {
 	case "SET", "RESET", "USE", "DISCARD", "PREPARE", "EXECUTE", "DEALLOCATE", "DECLARE",
 		"LISTEN", "UNLISTEN", "ATTACH", "DETACH", "LOCK", "UNLOCK":
 		return "calls share connections, and its effect on the session would outlast the call"
+	case "VACUUM":
+		return "it cannot run in a transaction, and a block runs as one"
 	case "COPY", "LOAD", "HANDLER":
 		return "it transfers data outside of statement parameters and rows"
 	}

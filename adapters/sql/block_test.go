@@ -67,6 +67,8 @@ func TestMistakesAreReportedAtTheArgument(t *testing.T) {
 			"9:13", "BEGIN is not allowed here: a block already runs as one transaction"},
 		"session state": {sourceOf("sqlite", file, "", `exec = "ATTACH 'x' AS y"`),
 			"9:12", "ATTACH is not allowed here: calls share connections"},
+		"no transaction": {sourceOf("sqlite", file, "", `exec = "VACUUM"`),
+			"9:12", "VACUUM is not allowed here: it cannot run in a transaction, and a block runs as one"},
 		"transaction control in a branch": {sourceOf("sqlite", file, text, `exec = "%{ if length(input.s) > 1 }COMMIT%{ else }DELETE FROM a%{ endif }"`),
 			"9:12", "COMMIT is not allowed here: a block already runs as one transaction"},
 		"two statements": {sourceOf("sqlite", file, "", `query = "SELECT 1"`+"\n"+`exec = "DELETE FROM t"`),

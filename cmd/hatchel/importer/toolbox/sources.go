@@ -49,6 +49,17 @@ type sourceText struct {
 	QueryParams    any `yaml:"queryParams"`
 }
 
+// hostAndPort matches the address of a server, which other texts are none of, such as <HOST>.
+var hostAndPort = lazyregexp.New(`^(?:[\pL\pN_.-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?$`)
+
+// address returns the host and the port.
+func (t *sourceText) address() string {
+	if t.Port == nil {
+		return t.Host
+	}
+	return t.Host + ":" + fmt.Sprint(t.Port)
+}
+
 func (g *generator) source(name string) *source {
 	for _, s := range g.sources {
 		if s.name == name {
@@ -88,6 +99,9 @@ func (g *generator) readSources(items []item) {
 			}
 		case t.Host == "":
 			g.lose(i.name, "address to set", "the source names no host; the secret holds the whole URL", i.line)
+			s.address = "url = " + g.secret(s.connection+"_url", "") + "\n"
+		case !hostAndPort.MatchString(references.ReplaceAllString(t.address(), "1")):
+			g.lose(i.name, "address to set", t.address()+" is no address; the secret holds the whole URL", i.line)
 			s.address = "url = " + g.secret(s.connection+"_url", "") + "\n"
 		default:
 			s.address = "url = " + g.url(s, &t, i) + "\n"

@@ -84,9 +84,12 @@ func (b *statement) translate(text string) (list []string, err error) {
 		return nil, errors.New("its statement has characters that a reviewer cannot see, or $${")
 	}
 	var out strings.Builder
-	whole := body.MatchString(text)
+	whole, empty := body.MatchString(text), true
 	for rest := text; rest != ""; {
 		token := sqlTokens[b.dialect].FindString(rest)
+		if b.dialect == "postgres" && strings.HasPrefix(token, "/*") {
+			token = nestedComment(rest)
+		}
 		rest = rest[len(token):]
 		if dollarQuote.MatchString(token) && b.dialect == "postgres" {
 			if end := strings.Index(rest, token); end >= 0 {
@@ -94,10 +97,14 @@ func (b *statement) translate(text string) (list []string, err error) {
 			}
 		}
 		if token == ";" && !whole {
-			list = append(list, out.String())
+			if !empty {
+				list = append(list, out.String())
+			}
 			out.Reset()
+			empty = true
 			continue
 		}
+		empty = empty && (strings.TrimSpace(token) == "" || comment.MatchString(token))
 		part, err := b.translateToken(token, out.String())
 		if err != nil {
 			return nil, err
@@ -107,21 +114,47 @@ func (b *statement) translate(text string) (list []string, err error) {
 	if b.ordered && b.numbered != "" && b.dialect != "sqlite" {
 		return nil, fmt.Errorf("its statement mixes the markers ? and %s", b.numbered)
 	}
-	return withoutTransaction(append(list, out.String())), nil
+	if !empty {
+		list = append(list, out.String())
+	}
+	if len(list) == 0 {
+		return nil, errors.New("it has no statement")
+	}
+	return withoutTransaction(list), nil
 }
 
+// nestedComment returns the comment that a text begins with. Comments of PostgreSQL may contain others.
+func nestedComment(text string) string {
+	depth := 0
+	for _, m := range commentMark.FindAllStringSubmatchIndex(text, -1) {
+		if text[m[0]] == '/' {
+			depth++
+		} else {
+			depth--
+		}
+		if depth == 0 {
+			return text[:m[1]]
+		}
+	}
+	return text
+}
+
+var commentMark = lazyregexp.New(`/\*|\*/`)
+
+// comment matches a token that is a comment, but none whose text the server executes.
+var comment = lazyregexp.New(`^(?:--|#.|/\*(?:[^!M]|M[^!]))`)
+
 var (
-	beginsTransaction = lazyregexp.New(`(?i)^\s*(BEGIN|START\s+TRANSACTION)(\s+(TRANSACTION|WORK))?\s*$`)
-	endsTransaction   = lazyregexp.New(`(?i)^\s*(COMMIT|END)(\s+(TRANSACTION|WORK))?\s*$`)
+	beginsTransaction = lazyregexp.New(`(?i)^\s*(BEGIN(\s+(DEFERRED|IMMEDIATE|EXCLUSIVE))?|START\s+TRANSACTION)` +
+		`(\s+(TRANSACTION|WORK))?\s*$`)
+	endsTransaction = lazyregexp.New(`(?i)^\s*(COMMIT|END)(\s+(TRANSACTION|WORK))?\s*$`)
 )
 
-// withoutTransaction returns the statements that have a text, without those that begin and end a transaction around
-// all of them: the statements of one tool are always one.
+// withoutTransaction returns the statements without those that begin and end a transaction around all of them: the
+// statements of one tool are always one.
 func withoutTransaction(list []string) (out []string) {
 	for _, s := range list {
-		if s = strings.TrimSpace(s); s != "" {
-			out = append(out, s)
-		}
+		out = append(out, strings.TrimSpace(s))
 	}
 	if n := len(out); n > 2 && beginsTransaction.MatchString(out[0]) && endsTransaction.MatchString(out[n-1]) {
 		return out[1 : n-1]
@@ -350,6 +383,7 @@ var (
 	firstWord   = lazyregexp.New(`[A-Za-z]+`)
 	locksRows   = lazyregexp.New(`(?i)\bFOR\s+(NO\s+KEY\s+)?(UPDATE|SHARE|KEY\s+SHARE)\b`)
 	changesData = lazyregexp.New(`(?i)\b(INSERT|UPDATE|DELETE|MERGE|REPLACE)\b`)
+	analyzes    = lazyregexp.New(`(?i)^\s*EXPLAIN\s*(\([^)]*)?\bANALYZE\b`) // and so executes
 )
 
 // writesData reports whether a statement changes something.
@@ -358,7 +392,11 @@ func writesData(text string) bool {
 	switch strings.ToUpper(firstWord.FindString(text)) {
 	case "SELECT", "VALUES", "TABLE":
 		return locksRows.MatchString(text)
-	case "SHOW", "EXPLAIN", "DESCRIBE", "DESC", "PRAGMA":
+	case "EXPLAIN":
+		return analyzes.MatchString(text) && changesData.MatchString(text)
+	case "PRAGMA":
+		return strings.Contains(text, "=")
+	case "SHOW", "DESCRIBE", "DESC":
 		return false
 	case "WITH":
 		return changesData.MatchString(text) || locksRows.MatchString(text)
@@ -373,7 +411,8 @@ var onlyFunction = lazyregexp.New(`(?is)^\s*SELECT\s+(?:\*\s+FROM\s+)?([A-Za-z_]
 // builtin matches the names of functions of a database that do not write, as far as statements are only one call.
 var builtin = lazyregexp.New(`(?i)^(pg_|json|jsonb|to_|array_|string_|regexp_|date_|coalesce$|count$|sum$|max$|min$|` +
 	`avg$|now$|version$|generate_series$|unnest$|current_|length$|upper$|lower$|concat|substr|round$|abs$|format$|` +
-	`exists$|database$|user$|sqlite_|random$|rand$|uuid|gen_random_uuid$|st_|ts_|extract$|cast$|if$|ifnull$|make_)`)
+	`exists$|database$|user$|sqlite_|random$|rand$|uuid|gen_random_uuid$|st_|ts_|extract$|cast$|if$|ifnull$|make_|` +
+	`(date|time|datetime|julianday|unixepoch|strftime|timediff|replace|trim|printf|typeof|last_insert_rowid)$)`)
 
 // unknownFunction returns the name of the function that a statement consists of, if it may write.
 func unknownFunction(text string) string {

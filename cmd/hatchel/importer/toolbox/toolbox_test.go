@@ -78,6 +78,17 @@ func TestMarkersBecomeBoundValues(t *testing.T) {
 			"tool left out: its statement has the marker $1 of parameter a inside quotes or a name"},
 		{"several statements that write", "mysql", "    kind: mysql-sql\n    statement: \"BEGIN; INSERT INTO t VALUES (?, ';'); UPDATE t\\n SET a = ?; COMMIT;\"\n    parameters: [{name: a, type: string}, {name: b, type: string}]\n",
 			"exec = [\n\"INSERT INTO t VALUES (${input.a}, ';')\",\n<<-SQL\n      UPDATE t\n       SET a = ${input.b}\n    SQL\n,\n]"},
+		{"a comment behind a statement is none", "postgres", "    kind: postgres-sql\n    statement: \"SELECT 1; -- all; rows\\n/* the ; end */\"\n",
+			"query = <<-SQL\n      SELECT 1\n    SQL"},
+		{"a comment of MySQL is none", "mysql", "    kind: mysql-sql\n    statement: \"SELECT 1; # it's; all\"\n", "query = <<-SQL\n      SELECT 1\n    SQL"},
+		{"comments in comments", "postgres", "    kind: postgres-sql\n    statement: \"/* a /* b */ ; $1 */ SELECT $1\"\n    parameters: [{name: a, type: string}]\n",
+			"<<-SQL\n      /* a /* b */ ; $1 */ SELECT ${input.a}\n"},
+		{"only a comment", "sqlite", "    kind: sqlite-sql\n    statement: \"-- later;\"\n", "tool left out: it has no statement"},
+		{"an immediate transaction", "sqlite", "    kind: sqlite-sql\n    statement: \"BEGIN IMMEDIATE; DELETE FROM t; COMMIT;\"\n",
+			"exec = <<-SQL\n      DELETE FROM t\n"},
+		{"a plan that is executed writes", "postgres", "    kind: postgres-sql\n    statement: EXPLAIN (VERBOSE, ANALYZE) DELETE FROM t\n", "exec = "},
+		{"a plan reads", "postgres", "    kind: postgres-sql\n    statement: EXPLAIN DELETE FROM t\n", "query = "},
+		{"a setting of SQLite is written", "sqlite", "    kind: sqlite-sql\n    statement: PRAGMA user_version = 2\n", "exec = "},
 		{"several statements that read", "sqlite", "    kind: sqlite-sql\n    statement: INSERT INTO t VALUES (1); SELECT 1\n",
 			"tool left out: it has 2 statements, and statement 2 only reads"},
 		{"a copied value", "mysql", "    kind: mysql-sql\n    statement: SELECT ?, ?\n    parameters: [{name: a, type: string}, {name: b, type: string, valueFromParam: a}]\n",
@@ -154,6 +165,37 @@ embeddingModels: {m: {kind: gemini}}
 	}
 	if strings.Contains(out.String(), "hunter2secret") {
 		t.Errorf("the password is written:\n%s", out.String())
+	}
+}
+
+// TestAddressesThatAreNoneBecomeSecrets checks that a host or a port that no connection accepts, such as the
+// placeholders of examples, is not written: the directory would not load.
+func TestAddressesThatAreNoneBecomeSecrets(t *testing.T) {
+	for address, want := range map[string]string{
+		"host: <DB_HOST>, port: <DB_PORT>":        "db: address to set: <DB_HOST>:<DB_PORT> is no address",
+		"host: your host":                         "db: address to set: your host is no address",
+		"host: /cloudsql/project:region:instance": "db: address to set: /cloudsql/project:region:instance is no address",
+		"host: 'localhost:5432', port: 5432":      "db: address to set: localhost:5432:5432 is no address",
+		"host: h, port: '${PORT}'":                "://h:${var.port}/d\"",
+		"host: '${A:x}-${B}.test', port: '5432'":  "://${var.a}-${var.b}.test:5432/d\"",
+		"host: '[::1]', port: 5432":               "://[::1]:5432/d\"",
+		"host: db_1.internal":                     "://db_1.internal/d\"",
+	} {
+		for _, kind := range []string{"postgres", "mysql"} {
+			src := "sources:\n  db: {kind: " + kind + ", " + address + ", database: d}\ntools:\n  t: {kind: " + kind +
+				"-sql, source: db, description: A tool., statement: SELECT 1}\n"
+			r, err := Import("tools.yaml", []byte(src), accept)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out := r.Blocks[len(r.Blocks)-2].Text
+			for _, l := range r.Losses {
+				out += l.Name + ": " + l.Kind + ": " + l.Detail + "\n"
+			}
+			if !strings.Contains(out, want) {
+				t.Errorf("%s: got\n%s\nwithout %s", address, out, want)
+			}
+		}
 	}
 }
 
