@@ -139,20 +139,24 @@ func TestAFractionIsNotRoundedToAnInteger(t *testing.T) {
 		for _, condition := range []string{"n = ${input.x}", "s < ${input.x}", "b + ${input.x} > 0", "n IN ${[input.x]}", "n IN ${input.l}", "n BETWEEN 0 AND ${input.x}", "n > 0 %{if input.x > 0} AND n < ${input.x} %{endif}"} {
 			b := s.bind(t, inputs, `query = "SELECT n FROM `+name+` WHERE `+condition+`"`)
 			_, err := b.Do(t.Context(), `{"x":1.5,"l":[1.5]}`)
-			source := "input.x"
+			message, cast := "input.x must be an integer here, not 1.5", " ${input.x}::numeric "
 			if strings.Contains(condition, "[input.x]") {
-				source = "[input.x]"
+				message, cast = "[input.x] must have integers here, not 1.5", "= ANY(${[input.x]}::numeric[])"
 			} else if strings.Contains(condition, "input.l") {
-				source = "input.l"
+				message, cast = "input.l must have integers here, not 1.5", "= ANY(${input.l}::numeric[])"
 			}
 			var f *adapters.Fault
-			if !errors.As(err, &f) || f.Message != source+" must be an integer here, not 1.5" || !strings.Contains(f.Hint, "${"+source+"}::") {
-				t.Errorf("%s: %v", condition, err)
+			if !errors.As(err, &f) || f.Message != message || !strings.Contains(f.Hint, cast) {
+				t.Errorf("%s: %v: %+v", condition, err, f)
 			}
 			mustCall(t, b, `{"x":1,"l":[1]}`)
 		}
 		b := s.bind(t, inputs, `query = "SELECT count(*) AS n FROM `+name+` WHERE n < ${input.x}::numeric AND b = ${input.l[0]}"`)
 		wantEqual(t, mustCall(t, b, `{"x":1.5,"l":[1e15]}`), oneRow(`{"n":1}`))
+		b = s.bind(t, inputs, `query = "SELECT n FROM `+name+` WHERE n = ANY(${input.l}::numeric[])"`)
+		wantEqual(t, mustCall(t, b, `{"x":1,"l":[1,1.5]}`), oneRow(`{"n":1}`))
+		b = s.bind(t, `input "r" { type = any }`, `query = "SELECT (${input.r}::`+name+`).s AS s"`)
+		wantEqual(t, mustFail(t, b, `{"r":{"s":1.5}}`), `input.r must have an integer as "s", not 1.5`)
 		b = s.bind(t, inputs, fmt.Sprintf(`query = "SELECT n FROM %s LIMIT ${input.x}"`, name))
 		wantEqual(t, mustFail(t, b, `{"x":1.5}`), "input.x must be an integer here, not 1.5")
 		b = s.bind(t, inputs, fmt.Sprintf(`exec = "INSERT INTO %s (n) VALUES (${input.x})"`, name))

@@ -54,6 +54,8 @@ func TestViolatedConstraintsAreNamedWithoutValues(t *testing.T) {
 			"INSERT INTO con.p VALUES ('secret 1', 'secret a', 'secret x'), ('secret 2', 'secret z', 'secret ==')",
 			"INSERT INTO con.c VALUES (1, 'secret 1', 1, NULL, 'secret t')",
 			`CREATE FUNCTION con.f() RETURNS int LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no stock.' USING HINT = 'order less', ERRCODE = '23514', DETAIL = 'secret'; END $$`,
+			`CREATE FUNCTION con.g() RETURNS int LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no stock.' USING HINT = 'order less', ERRCODE = '23505', DETAIL = 'secret', CONSTRAINT = 'g_c', TABLE = 'g', COLUMN = 'n'; END $$`,
+			`CREATE FUNCTION con.h() RETURNS int LANGUAGE plpgsql AS $$ BEGIN ASSERT 1 < 0, 'stock is negative'; RETURN 1; END $$`,
 		} {
 			s.run(t, text)
 		}
@@ -63,7 +65,7 @@ func TestViolatedConstraintsAreNamedWithoutValues(t *testing.T) {
 			{"INSERT INTO con.p VALUES ('secret 3', 'secret a', 'secret x')", "a row with the same a, b already exists (constraint p_a_b, table p)", "p_a_b", "p", "a,b"},
 			{"INSERT INTO con.p VALUES ('secret 3', 'SECRET A', 'secret x')", "a row with the same lower(a) already exists (constraint p_lower, table p)", "p_lower", "p", "lower(a)"},
 			{"INSERT INTO con.p VALUES ('secret 3', 'secret y', 'secret ==')", "a row with the same p_equal already exists (table p)", "p_equal", "p", ""},
-			{"INSERT INTO con.c (p) VALUES ('secret 9')", "the values refer to a row of p that does not exist (constraint c_p, table c)", "c_p", "c", "p"},
+			{"INSERT INTO con.c (p) VALUES ('secret 9')", "the values refer to a row of p that does not exist (constraint c_p, table c, key (p))", "c_p", "c", "p"},
 			{"DELETE FROM con.p", "rows of c refer to the row (constraint c_p)", "c_p", "c", "id"},
 			{"INSERT INTO con.c (n, t) VALUES (NULL, 'secret')", "n must not be null (table c)", "", "c", "n"},
 			{"INSERT INTO con.c (n, t) VALUES (0, 'secret')", "a value violates the constraint c_n of the database (table c)", "c_n", "c", ""},
@@ -72,6 +74,8 @@ func TestViolatedConstraintsAreNamedWithoutValues(t *testing.T) {
 			{"INSERT INTO con.c (t) VALUES ('secret t')", "a row that conflicts with the new one in t already exists (constraint c_t_excl, table c)", "c_t_excl", "c", "t"},
 			{"INSERT INTO con.v VALUES ('secret 4', 'secret v')", "the row violates the condition of the view v", "", "", ""},
 			{"SELECT con.f()", "the database rejected it: no stock: order less", "", "", ""},
+			{"SELECT con.g()", "the database rejected it: no stock: order less (constraint g_c, table g)", "g_c", "g", "n"},
+			{"SELECT con.h()", "the database rejected it: stock is negative", "", "", ""},
 		})
 		b := s.bind(t, "", `exec = "INSERT INTO con.p (idd) VALUES ('x')"`)
 		_, err := b.Do(t.Context(), `{}`)
@@ -99,7 +103,7 @@ func TestViolatedConstraintsAreNamedWithoutValues(t *testing.T) {
 		checkViolations(t, s.kind, func(inputs, body string) *adaptertest.BoundTool { return s.bind(t, inputs, body) }, []violation{
 			{"INSERT INTO con_p VALUES ('secret 1', 'x', 'x')", "a row with the same primary key already exists", "PRIMARY", "", ""},
 			{"INSERT INTO con_p VALUES ('secret 2', 'secret'' for key ''x', 'secret b')", "a row with the same p_a_b already exists", "p_a_b", "", ""},
-			{"INSERT INTO con_c (p, m) VALUES ('secret 9', 1)", "the values refer to a row of con_p that does not exist (constraint c_p, table con_c)", "c_p", "con_c", "p"},
+			{"INSERT INTO con_c (p, m) VALUES ('secret 9', 1)", "the values refer to a row of con_p that does not exist (constraint c_p, table con_c, key (p))", "c_p", "con_c", "p"},
 			{"DELETE FROM con_p", "rows of con_c refer to the row (constraint c_p)", "c_p", "con_c", "p"},
 			{"INSERT INTO con_c (m) VALUES (NULL)", "m must not be null", "", "", "m"},
 			{"INSERT INTO con_c (p) VALUES ('secret 1')", "m must not be null", "", "", "m"},

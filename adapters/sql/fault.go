@@ -125,14 +125,14 @@ func toFault(err error, dialect sqltext.Dialect, byCaller bool) *adapters.Fault 
 	} else if ok {
 		message = strings.Replace(message, "%", r.name, 1)
 	}
-	if f.Constraint != nil {
-		message += r.where(f.Constraint)
-	}
 	if strings.HasSuffix(message, ": ") {
 		message += quoteEngine(r.text)
 		if message = strings.TrimSuffix(message, "."); r.hint != "" {
 			message += ": " + quoteEngine(r.hint)
 		}
+	}
+	if f.Constraint != nil {
+		message += r.where(f.Constraint)
 	}
 	f.Message = message
 	return f
@@ -152,7 +152,7 @@ func (r *report) safeConstraint() *adapters.Constraint {
 	return &c
 }
 
-// where returns the names of a constraint and its table that the message does not have.
+// where returns the names of a constraint, its table and the columns of a foreign key that the message does not have.
 func (r *report) where(c *adapters.Constraint) string {
 	var names []string
 	if c.Name != "" && c.Name != r.name && r.name != "key "+c.Name && r.name != mysqlPrimaryKey {
@@ -160,6 +160,9 @@ func (r *report) where(c *adapters.Constraint) string {
 	}
 	if c.Table != "" && c.Table != r.name && !strings.HasPrefix(r.name, c.Table+".") {
 		names = append(names, "table "+c.Table)
+	}
+	if r.message == msgMissing && c.Columns != nil {
+		names = append(names, "key ("+strings.Join(c.Columns, ", ")+")")
 	}
 	if names == nil {
 		return ""
@@ -230,7 +233,7 @@ var postgresMessages = map[string]string{
 	"23503": msgForeignKey, "23001": msgForeignKey,
 	"22003": msgNumberRange, "22001": msgTextLength, "22021": msgCharacter, "22P05": msgCharacter, "22012": msgDivision,
 	"22P02": postgresWrongType, "22007": postgresWrongType, "22008": postgresWrongType, "22023": postgresWrongType,
-	"25006": msgReadOnly, "42501": msgForbidden, "P0001": msgRaised,
+	"25006": msgReadOnly, "42501": msgForbidden, "P0001": msgRaised, "P0004": msgRaised,
 	"40P01": msgDeadlock, "40001": msgDeadlock, "55P03": msgBusy, "57014": msgTimeout, "25P03": msgTimeout,
 	"53100": msgFull, "54000": msgTooLarge, "53400": msgTooLarge,
 	"57": msgLost, "08": msgLost, "53": msgLost,

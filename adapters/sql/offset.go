@@ -8,9 +8,12 @@ import (
 	"hatchel/internal/lazyregexp"
 )
 
-// zoneAfterTime matches a time, or a date, and the beginning of what follows it: an offset, Z or a word.
+// zoneAfterTime matches a time, or a date, and the beginning of what follows it: an offset, Z or a word. The time may be
+// written without colons, and the year after it, as in Thu Jan 01 12:00:00 2026 PST. Each alternative has one group.
 var zoneAfterTime = lazyregexp.New(`(?i)(?:[0-9]:[0-9]{2}(?:\.[0-9]+)?(?:\s*[ap]m)?|` +
 	`[0-9]T[0-9]{2}(?:[0-9]{2}){0,2}(?:\.[0-9]+)?)\s*([+-][0-9]|[a-z]+)|` +
+	`[0-9]:[0-9]{2}(?:\.[0-9]+)?\s+[0-9]{4,6}\s*([+-][0-9]{2}:?[0-9]{2}|[a-z]+)|` +
+	`(?:^|[\sT])[0-9]{6}(?:\.[0-9]+)?\s*([+-][0-9:]+(?:$|[^0-9:-])|[a-z]+)|` +
 	`[0-9]-[0-9]{2}\s*(z\b|[+-][0-9]{2}:[0-9])`)
 
 // notZones are the words after a time that name no time zone.
@@ -19,7 +22,7 @@ var notZones = []string{"AM", "PM", "BC", "AD", "T"}
 // hasOffset reports whether a text has a time with an offset, or with the name of a time zone.
 func hasOffset(text string) bool {
 	for _, found := range zoneAfterTime.FindAllStringSubmatch(text, -1) {
-		if !slices.Contains(notZones, strings.ToUpper(found[1])) {
+		if !slices.Contains(notZones, strings.ToUpper(strings.Join(found[1:], ""))) {
 			return true
 		}
 	}

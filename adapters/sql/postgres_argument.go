@@ -54,10 +54,20 @@ func (e *argumentError) Error() string { return e.reason.Error() }
 func (e *argumentError) Unwrap() error { return e.reason }
 
 // fractionError is the reason of a number that is no integer, which the server would round.
-type fractionError struct{ number any }
+type fractionError struct {
+	number    any
+	list      bool   // the number is an element
+	attribute string // of a row, if the number is one
+}
 
 func (e fractionError) Error() string {
 	text, _ := value.Text(e.number) // numbers have a text
+	switch {
+	case e.attribute != "":
+		return fmt.Sprintf("must have an integer as %q, not %s", e.attribute, text)
+	case e.list:
+		return "must have integers here, not " + text
+	}
 	return "must be an integer here, not " + text
 }
 
@@ -67,11 +77,18 @@ var errUntypedRow = errors.New("must have the type of a row here")
 // toFault returns the error with the source of its value.
 func (e *argumentError) toFault(source string) *adapters.Fault {
 	f := &adapters.Fault{Message: source + " " + e.Error(), Cause: e.reason}
+	var fraction fractionError
 	switch {
 	case e.reason == errUntypedRow:
 		f.Hint = fmt.Sprintf("The database compares rows of all types here. Write the one of the column, as in "+
 			"${%s}::address", source)
-	case errors.As(e.reason, new(fractionError)):
+	case !errors.As(e.reason, &fraction):
+	case fraction.attribute != "":
+		f.Hint = "The type of the database has an integer there. Declare an integer"
+	case fraction.list:
+		f.Hint = fmt.Sprintf("The database gives ${%[1]s} the type of what is beside it, a list of integers. Write "+
+			"= ANY(${%[1]s}::numeric[]) in place of IN to compare with fractions, or declare integers", source)
+	default:
 		f.Hint = fmt.Sprintf("The database gives ${%[1]s} the type of what is beside it, an integer. Write "+
 			"${%[1]s}::numeric to compare with fractions, or declare an integer", source)
 	}
@@ -133,7 +150,7 @@ func appendNumber(dst []byte, v any, oid uint32) ([]byte, error) {
 	if oid == pgtype.Int2OID || oid == pgtype.Int4OID || oid == pgtype.Int8OID || oid == pgtype.OIDOID {
 		d := value.DecimalOf(v)
 		if !d.IsInteger() {
-			return nil, fractionError{v}
+			return nil, fractionError{number: v}
 		}
 		return append(dst, d.IntegerText()...), nil
 	}
@@ -174,7 +191,10 @@ func (c pgCatalog) appendArray(dst []byte, list []any, element uint32, delimiter
 			}
 		default:
 			text, err := c.appendText(nil, e, element)
-			if err != nil {
+			if fraction, ok := err.(fractionError); ok {
+				fraction.list = true
+				return nil, fraction
+			} else if err != nil {
 				return nil, err
 			}
 			dst = appendQuoted(dst, text)
@@ -199,7 +219,10 @@ func (c pgCatalog) appendRow(dst []byte, object map[string]any, attributes []pgA
 			continue
 		}
 		text, err := c.appendText(nil, v, a.oid)
-		if err != nil {
+		if fraction, ok := err.(fractionError); ok {
+			fraction.attribute = a.name
+			return nil, fraction
+		} else if err != nil {
 			return nil, err
 		}
 		dst = appendQuoted(dst, text)
