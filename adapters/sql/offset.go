@@ -8,8 +8,8 @@ import (
 	"hatchel/internal/lazyregexp"
 )
 
-// zoneAfterTime matches a time, or a date, and the beginning of what follows it: an offset, Z or a word. The time may be
-// written without colons, and the year after it, as in Thu Jan 01 12:00:00 2026 PST. Each alternative has one group.
+// zoneAfterTime matches a time, or a date, and the beginning of what follows it: an offset, Z or a word. A time may
+// have no colons, and a year may follow it, as in Thu Jan 01 12:00:00 2026 PST. Each alternative has one group.
 var zoneAfterTime = lazyregexp.New(`(?i)(?:[0-9]:[0-9]{2}(?:\.[0-9]+)?(?:\s*[ap]m)?|` +
 	`[0-9]T[0-9]{2}(?:[0-9]{2}){0,2}(?:\.[0-9]+)?)\s*([+-][0-9]|[a-z]+)|` +
 	`[0-9]:[0-9]{2}(?:\.[0-9]+)?\s+[0-9]{4,6}\s*([+-][0-9]{2}:?[0-9]{2}|[a-z]+)|` +

@@ -179,6 +179,10 @@ var SQLite = func() (columns []Sample) {
 		columns = append(columns, Sample{Type: typ, Values: []string{"1", "-9223372036854775808",
 			"9007199254740993", "1.5", "1e300", "'007'", "'a'", "''", "'9007199254740993.5'"}})
 	}
+	for _, typ := range []string{"REAL", "DOUBLE PRECISION", "NUMBER", "FLOATING POINT", "BOOLEAN NOT_NULL",
+		"LOGICAL"} {
+		columns = append(columns, Sample{Type: typ, Values: []string{"1", "0", "1.5", "9e999", "-9e999"}})
+	}
 	return append(columns, Sample{Type: "JSON", Values: []string{`'{"a":[1,null]}'`, "'5'", "5", "1.5"}},
 		Sample{Type: "BLOB", Values: []string{"x'00ff'", "x''"}, Bind: "base64bytes(input.v)"})
 }()

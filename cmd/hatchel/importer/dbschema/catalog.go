@@ -59,7 +59,7 @@ type column struct {
 	name, ref, comment string
 	typ                string // as the database names it
 	kind               kind
-	list               bool // an array
+	dimensions         int // of an array, as it was declared; 0 for others
 	nullable           bool
 	hasDefault         bool
 	generated          bool   // the database computes it, or numbers it

@@ -118,7 +118,7 @@ func (t *table) addCheck(tokens []string, domain *column) {
 			return
 		}
 	}
-	if len(rest)%2 == 1 && !c.list {
+	if len(rest)%2 == 1 && c.dimensions == 0 {
 		c.setValues(values)
 	}
 }

@@ -47,7 +47,8 @@ SELECT c.nspname AS table_schema, c.relname AS table_name, c.relkind IN ('v', 'm
   pg_catalog.obj_description(c.oid, 'pg_class') AS table_comment,
   a.attname AS column_name, quote_ident(a.attname) AS column_ref,
   pg_catalog.format_type(a.atttypid, a.atttypmod) AS data_type,
-  b.typname::text AS base_type, b.typtype::text AS base_kind, leaf.is_list, b.oid < 16384 AS builtin,
+  b.typname::text AS base_type, b.typtype::text AS base_kind, b.oid < 16384 AS builtin,
+  CASE WHEN leaf.is_list THEN greatest(a.attndims, t.typndims, 1) ELSE 0 END AS dimensions,
   b.oid >= 16384 AND b.typtype NOT IN ('e', 'r', 'm') AND NOT EXISTS (SELECT 1 FROM pg_catalog.pg_opclass o
     JOIN pg_catalog.pg_am m ON m.oid = o.opcmethod AND m.amname = 'btree'
     WHERE o.opcdefault AND o.opcintype = b.oid) AS lacks_order,
@@ -141,7 +142,8 @@ func (postgres) classify(row map[string]any, c *column) {
 	if c.kind, known = postgresKinds[base]; !known {
 		c.kind = text
 	}
-	c.list, c.large, c.unequal = truth(row, "is_list"), base == "int8", slices.Contains(postgresUnequal, base)
+	c.dimensions, c.large = count(row, "dimensions"), base == "int8"
+	c.unequal = slices.Contains(postgresUnequal, base)
 	c.unequal = c.unequal || truth(row, "lacks_order") // a type of an extension
 	switch {
 	case str(row, "base_kind") == "c":

@@ -348,7 +348,7 @@ func (c *column) why() string {
 
 // scalar reports whether an input with one value can be compared with the column.
 func (c *column) scalar() bool {
-	return !c.list && c.kind != binary && c.kind != document && !c.unequal && !c.credential
+	return c.dimensions == 0 && c.kind != binary && c.kind != document && !c.unequal && !c.credential
 }
 
 // describe returns the description of a tool, with the comments of the table and its columns. Texts that instruct

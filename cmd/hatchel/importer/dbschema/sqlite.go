@@ -4,6 +4,8 @@ import (
 	"context"
 	"maps"
 	"strings"
+
+	"hatchel/internal/lazyregexp"
 )
 
 type sqlite struct{}
@@ -71,6 +73,12 @@ func (sqlite) checks(ctx context.Context, q Query) ([]map[string]any, error) {
 		`AND m.type = 'table' AND m.sql IS NOT NULL ORDER BY m.name`)
 }
 
+var (
+	sqliteBool = lazyregexp.New(`^BOOL(?:EAN)?\s*(?:\(|$)`)
+	// sqliteInteger matches the names of integers in other databases.
+	sqliteInteger = lazyregexp.New(`\b(?:TINY|SMALL|MEDIUM|BIG)?INT(?:EGER)?[0-9]*\b`)
+)
+
 // classify follows the rules of type affinity, after the usual names of types.
 func (sqlite) classify(_ map[string]any, c *column) {
 	typ := strings.ToUpper(c.typ)
@@ -83,10 +91,12 @@ func (sqlite) classify(_ map[string]any, c *column) {
 		return false
 	}
 	switch {
-	case has("BOOL"):
+	case sqliteBool.MatchString(typ): // others are answered as numbers
 		c.kind = boolean
-	case has("INT"):
+	case sqliteInteger.MatchString(typ):
 		c.kind, c.large = integer, true
+	case has("INT"): // SQLite takes FLOATING POINT for an integer, and stores any number in it
+		c.kind = loose
 	case has("DATETIME", "TIMESTAMP"):
 		c.kind = local
 	case has("DATE"):

@@ -30,11 +30,14 @@ func (g *generator) typeOf(c *column, role string) string {
 	if importer.Steers(description) { // the name does, with what stands before it
 		description = "A value of the column"
 	}
-	typ := g.scalarType(c, description)
-	if !c.list {
-		return typ
+	if c.dimensions == 0 {
+		return g.scalarType(c, description)
 	}
-	return "list(nullable(" + g.scalarType(c, "") + ")" + describeList(description) + ")"
+	typ := "nullable(" + g.scalarType(c, "") + ")"
+	for range c.dimensions - 1 {
+		typ = "list(" + typ + ")"
+	}
+	return "list(" + typ + describeList(description) + ")"
 }
 
 func describeList(description string) string {
@@ -74,7 +77,9 @@ var postgresFormats = map[kind]format{
 	decimal:     {`^(-?[0-9]+(\.[0-9]+)?|NaN|-?Infinity)$`, "19.90"},
 }
 
+// mysqlFormats also have dates of which a part is zero.
 var mysqlFormats = map[kind]format{
+	date:    {`^[0-9]{4}-[0-9]{2}-[0-9]{2}$`, "2026-01-31"},
 	clock:   {`^-?[0-9]{2,3}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?$`, "13:45:00"},
 	local:   {`^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?$`, "2026-01-31T13:45:00"},
 	decimal: {`^-?[0-9]+(\.[0-9]+)?$`, "19.90"},
@@ -95,7 +100,9 @@ func (g *generator) scalarType(c *column, description string) string {
 	case c.kind == integer && c.large && g.options.TextIntegers:
 		return alternatives(description, "integer", digits)
 	case c.kind == number && g.options.Kind == "sqlite" && g.options.TextIntegers: // it has integers, too
-		return alternatives(description, "number", digits)
+		return alternatives(description, "number", digits, sqliteInfinities)
+	case c.kind == number && g.options.Kind == "sqlite":
+		return alternatives(description, "number", sqliteInfinities)
 	case c.kind == integer && g.options.Kind == "mysql" && strings.EqualFold(c.typ, "tinyint(1)"):
 		return call("integer", strings.TrimSpace(description+" (1 is true, 0 is false)"), "")
 	case c.kind == integer:
@@ -125,6 +132,9 @@ func (g *generator) scalarType(c *column, description string) string {
 
 // digits is the type of the text of an integer.
 const digits = `string({ pattern = "^-?[0-9]+$" })`
+
+// sqliteInfinities is the type of the numbers of SQLite that JSON does not have.
+const sqliteInfinities = `enum("9e999", "-9e999")`
 
 // looseKinds are the kinds whose values SQLite stores as it is given them, so the form that a table has is unknown.
 var looseKinds = []kind{loose, date, clock, local, instant}
