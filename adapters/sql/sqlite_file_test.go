@@ -114,7 +114,7 @@ func sqliteContent(t testing.TB, path string) (names string, writes int) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	rows, err := queryMemory(conn.(*sqlite3.SQLiteConn),
+	rows, err := queryMemory(t.Context(), conn.(*sqlite3.SQLiteConn),
 		"SELECT (SELECT group_concat(a) FROM t WHERE a <> 'w') AS a, (SELECT count(*) FROM t WHERE a = 'w') AS n, "+
 			"(SELECT group_concat(integrity_check) FROM pragma_integrity_check) AS i")
 	if err != nil {
@@ -455,7 +455,7 @@ func TestSQLiteFileKeepsItsJournalMode(t *testing.T) {
 			must(t, r.read.Close())
 			conn, err := (&sqlite3.SQLiteDriver{}).Open("file:" + r.path)
 			must(t, err)
-			rows, err := queryMemory(conn.(*sqlite3.SQLiteConn), "PRAGMA journal_mode")
+			rows, err := queryMemory(t.Context(), conn.(*sqlite3.SQLiteConn), "PRAGMA journal_mode")
 			must(t, err)
 			must(t, conn.Close())
 			if got := rows[0]["journal_mode"]; got != want {
