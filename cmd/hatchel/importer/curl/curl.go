@@ -371,7 +371,7 @@ func quoteAll(values []string) (quoted []string) {
 // scalar returns the type and the literal of a value of a query.
 func scalar(value string) string {
 	switch {
-	case number.MatchString(value) && len(value) < 16 && (value == "0" || value[0] != '0'):
+	case isInteger(value):
 		return "integer, " + value
 	case value == "true" || value == "false":
 		return "bool, " + value

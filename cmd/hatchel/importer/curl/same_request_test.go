@@ -156,6 +156,19 @@ var sameRequests = []sameRequest{
 		text: "curl.exe -u %USERNAME%:%PASSWORD% HOST/x ^\r\n  --json \"{\"\"a\"\":1}\""},
 	{command: `curl HOST/x -H 'Authorization: Bearer t3' --json '{"a":1}'`, args: `{"a":1}`, env: "TOKEN=t3",
 		text: "curl.exe HOST/x `\r\n  -H \"Authorization: Bearer $env:TOKEN\" `\r\n  --json '{\\\"a\\\":1}' | Out-Null"},
+	{command: `curl HOST/x/y`, text: `sudo curl HOST/x/y`},
+	{command: `curl HOST/users/007/posts/1234567890123456789`, args: `{"user_id":"007","post_id":"1234567890123456789"}`},
+	{command: `curl HOST/x --json '{"a":"x y"}' -H 'X-P: 50%'`, args: `{"a":"x y"}`,
+		text: `C:\Users\me>curl.exe HOST/x --json "{""a"":""x y""}" -H "X-P: 50%"`},
+	{command: `curl HOST/x --json '{"a":"x y"}'`, args: `{"a":"x y"}`, text: `PS C:\> curl.exe HOST/x --json '{\"a\":\"x y\"}'`},
+	{command: `curl HOST/x -H 'Authorization: Bearer t4'`, env: "API_TOKEN=t4",
+		text: `curl HOST/x -H "Authorization: Bearer %API_TOKEN%"`},
+	{command: `curl HOST/x -H 'Authorization: Bearer t4'`, env: "API_TOKEN=t4",
+		text: `curl.exe HOST/x -H "Authorization: Bearer $($env:API_TOKEN)" | Out-Null`},
+	{command: `curl HOST/x -H 'Content-Type: text/plain' -d '{"a": "$5"}'`, args: `{"body":"{\"a\": \"$5\"}"}`,
+		text: "$body = @'\r\n{\"a\": \"$5\"}\r\n'@\r\n\r\ncurl.exe HOST/x -H 'Content-Type: text/plain' -d $body"},
+	{command: `curl HOST/x --json '{"a": "t5"}'`, args: `{"a":"t5"}`, env: "A=t5",
+		text: "curl.exe HOST/x `\n --json @\"\n{\"a\": \"$env:A\"}\n\"@"},
 }
 
 // TestAToolSendsWhatCurlSends runs commands with the program curl and imports them. A server compares the requests.

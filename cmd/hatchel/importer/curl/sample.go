@@ -263,7 +263,7 @@ func looksLikeID(word string) (typ string, ok bool) {
 		return "", false
 	case stand.MatchString(word):
 		return "string", true
-	case number.MatchString(word):
+	case isInteger(word):
 		return "integer", true
 	case uuid.MatchString(word):
 		return `string({ format = "uuid" })`, true
@@ -271,6 +271,12 @@ func looksLikeID(word string) (typ string, ok bool) {
 		return "string", true
 	}
 	return "", false
+}
+
+// isInteger reports whether a text is a number that clients send back as it is: without leading zeros, and exact in
+// JavaScript.
+func isInteger(text string) bool {
+	return number.MatchString(text) && len(text) < 16 && (text == "0" || text[0] != '0')
 }
 
 // isRandomWord reports whether a word is too long and mixed to be one of an address.

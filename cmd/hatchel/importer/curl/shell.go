@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/expand"
@@ -41,9 +42,10 @@ var (
 	lateBreak    = lazyregexp.New(`\\[ \t]+\r?\n`)
 	cmdCaret     = lazyregexp.New(`\^[ \t]*\r?\n|\^"`)
 	cmdVariable  = lazyregexp.New(`%([A-Za-z_][A-Za-z_]{2,}[A-Za-z0-9_]*)%`)
-	powershell   = lazyregexp.New("`[ \t]*\r?\n|\\$env:")
+	powershell   = lazyregexp.New("`[ \t]*\r?\n|\\$(?:\\(\\$|\\{)?env:|@[\"'][ \t]*\r?\n")
 	openBracket  = lazyregexp.New(`^<([A-Za-z][A-Za-z0-9 _.-]{0,60})>`)
 	curlPrograms = []string{"curl", "curl.exe"}
+	prefixes     = []string{"sudo", "command", "exec", "nohup", "winpty"} // programs that run the one they name
 )
 
 // Split returns the curl command of a text, without running anything: the words are those that a POSIX shell, cmd.exe
@@ -53,18 +55,19 @@ func Split(text string) (Command, error) {
 		return Command{}, fmt.Errorf("the command is larger than %d MiB", maxCommand>>20)
 	}
 	text = unquoteMarkdown(strings.TrimSpace(strings.TrimPrefix(text, "\ufeff")))
-	if m := prompt.FindString(text); m != "" {
-		text = strings.TrimSpace(strings.TrimPrefix(text, strings.TrimSuffix(m, "curl")))
-	}
+	shown := strings.TrimSuffix(prompt.FindString(text), "curl") // by a shell, before what is typed
+	text = strings.TrimSpace(strings.TrimPrefix(text, shown))
 	if typographic.MatchString(text) {
 		return Command{}, errors.New("the command has typographic quotes or dashes, which are no syntax of a shell: " +
 			"replace them by \", ' and -")
 	}
+	isExe := strings.HasPrefix(text, "curl.exe")
 	switch {
-	case cmdCaret.MatchString(text), strings.HasPrefix(text, "curl.exe") && cmdVariable.MatchString(text):
-		return splitCmd(text)
-	case powershell.MatchString(text):
+	case strings.HasPrefix(shown, "PS "), powershell.MatchString(text), isExe && strings.Contains(text, "'"):
 		return splitPowerShell(text)
+	case cmdCaret.MatchString(text), isExe, shown != "" && strings.HasSuffix(strings.TrimSpace(shown), ">"),
+		cmdVariable.MatchString(text) && !strings.Contains(text, "'"):
+		return splitCmd(text)
 	}
 	return splitShell(text)
 }
@@ -178,6 +181,9 @@ func (s *shellReader) call(stmt *syntax.Stmt, call *syntax.CallExpr, operator st
 		}
 		c.Words = append(c.Words, word)
 	}
+	for len(c.Words) > 1 && slices.Contains(prefixes, c.Words[0]) {
+		c.Words = c.Words[1:]
+	}
 	switch {
 	case len(c.Words) == 0 && len(call.Assigns) == 1 && substitution(call.Assigns[0].Value) != nil:
 		s.dropped = append(s.dropped, c.Dropped...)
@@ -192,6 +198,8 @@ func (s *shellReader) call(stmt *syntax.Stmt, call *syntax.CallExpr, operator st
 		return nil
 	case c.Words[0] == "true" && operator != "":
 		return nil
+	case strings.HasPrefix(c.Words[0], "-"):
+		return fmt.Errorf("a line begins with the option %s: end the line before it with \\", c.Words[0])
 	case !isCurl(c.Words[0]) && operator == "" && s.inPipe && s.keepPrinted(stmt, c):
 		return nil
 	case !isCurl(c.Words[0]) && operator == "":

@@ -9,7 +9,11 @@ import (
 )
 
 // powershellVariable matches a variable of PowerShell, or one of its environment.
-var powershellVariable = lazyregexp.New(`^\$(?:env:)?(?:\{(?:env:)?([A-Za-z_]\w*)\}|([A-Za-z_]\w*))`)
+var powershellVariable = lazyregexp.New(
+	`^\$(?:env:)?(?:\{(?:env:)?([A-Za-z_]\w*)\}|([A-Za-z_]\w*)|\(\$(?:env:)?([A-Za-z_]\w*)\))`)
+
+// hereString matches a text of several lines.
+var hereString = lazyregexp.New(`(?s)^@(?:"[ \t]*\r?\n(.*?)\r?\n"|'[ \t]*\r?\n(.*?)\r?\n')@`)
 
 // splitCmd reads a command of cmd.exe, as browsers copy it: ^ escapes a character and continues a line.
 func splitCmd(text string) (Command, error) {
@@ -119,15 +123,24 @@ func splitPowerShell(text string) (Command, error) {
 	var c Command
 	var word strings.Builder
 	begun := false
+	var values []string // of variables, each behind its reference
 	end := func() {
 		if begun {
-			c.Words = append(c.Words, unescapeQuotes(word.String()))
+			c.Words = append(c.Words, unescapeQuotes(strings.NewReplacer(values...).Replace(word.String())))
 		}
 		word.Reset()
 		begun = false
 	}
 	for i := 0; i < len(text); i++ {
 		switch b := text[i]; {
+		case b == '@' && !begun && hereString.MatchString(text[i:]):
+			m := hereString.FindStringSubmatch(text[i:])
+			if begun = true; m[1] == "" {
+				word.WriteString(m[2])
+			} else if _, err := readExpandable(strings.ReplaceAll(m[1], `"`, "`\"")+`"`, &word); err != nil {
+				return c, err
+			}
+			i += len(m[0]) - 1
 		case b == '\'':
 			begun = true
 			n := closingQuote(text[i+1:])
@@ -158,7 +171,14 @@ func splitPowerShell(text string) (Command, error) {
 		case strings.IndexByte(" \t\r", b) >= 0:
 			end()
 		case strings.IndexByte("|;>\n", b) >= 0:
-			end()
+			if end(); strings.IndexByte(";\n", b) >= 0 && len(c.Words) == 0 {
+				continue
+			}
+			if name, isAssigned := assignment(c.Words); isAssigned && strings.IndexByte(";\n", b) >= 0 {
+				values = append(values, name, c.Words[2])
+				c.Dropped, c.Words = append(c.Dropped, "the assignment of "+strings.Trim(name, reference)), nil
+				continue
+			}
 			return c, c.drop(text[i:])
 		default:
 			word.WriteByte(b)
@@ -167,6 +187,14 @@ func splitPowerShell(text string) (Command, error) {
 	}
 	end()
 	return c, nil
+}
+
+// assignment returns the reference to the variable that the words of a line assign a text to.
+func assignment(words []string) (name string, ok bool) {
+	if len(words) != 3 || words[1] != "=" || !strings.HasPrefix(words[0], reference) {
+		return "", false
+	}
+	return words[0], true
 }
 
 // closingQuote returns the position of the quote that ends a text in single quotes, or -1.
@@ -215,7 +243,7 @@ func readVariable(text string, word *strings.Builder) (n int) {
 		word.WriteByte('$')
 		return 1
 	}
-	word.WriteString(reference + m[1] + m[2] + reference)
+	word.WriteString(reference + m[1] + m[2] + m[3] + reference)
 	return len(m[0])
 }
 

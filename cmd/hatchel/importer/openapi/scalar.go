@@ -157,7 +157,7 @@ func (s *schema) describeValues(values []node) {
 			names = append(names, "an object or a list")
 		}
 	}
-	if len(names) == 0 || s.kind == boolKind {
+	if len(names) == 0 || s.kind == boolKind && slices.Contains(names, "true") == slices.Contains(names, "false") {
 		return
 	}
 	s.lose("values that are not checked", strings.Join(limited(names, 20), ", "))

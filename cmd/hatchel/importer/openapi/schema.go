@@ -2,6 +2,7 @@ package openapi
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -333,6 +334,9 @@ func (r *schemaReader) object(s *schema, n node) {
 	}
 	more := n.get("additionalProperties")
 	if s.members != nil {
+		if positive(s.bounds.minItems) && len(required) == 0 || less(s.bounds.maxItems, strconv.Itoa(len(s.members))) {
+			s.lose("number of members is not checked", "minProperties or maxProperties")
+		}
 		s.bounds.minItems, s.bounds.maxItems = "", ""
 		if more.isMap() && more.size() > 0 || more.isTrue() {
 			s.lose("further members are not allowed", "additionalProperties beside properties")
