@@ -186,7 +186,7 @@ func TestWhatIsNoPlainCommandIsRefused(t *testing.T) {
 		"curl":                                "no URL",
 		"curl --frobnicate https://a.example": "--frobnicate",
 		"curl https://a.example https://b.example": "several URLs",
-		"curl a.example \\\n\n -d a=1":              "end the line before it",
+		"curl a.example \\\n\n -d a=1":             "end the line before it",
 		"wget https://a.example":                   "the command is wget",
 		"curl ftp://a.example":                     "https:// or http://",
 		"curl -X PURGE https://a.example":          "PURGE",

@@ -138,6 +138,10 @@ func TestLossesOfAnOperationAreReported(t *testing.T) {
 	for name, test := range map[string]struct{ operation, want string }{
 		"values of several types": {`{"requestBody": {"content": {"application/json": {"schema": {"properties":
 			{"a": {"enum": ["x", {}]}}}}}}}`, `values that are not checked a: "x", an object or a list`},
+		"a boolean with one value": {`{"requestBody": {"content": {"application/json": {"schema": {"properties":
+			{"a": {"type": "boolean", "enum": [true]}}}}}}}`, `values that are not checked a: true`},
+		"a number of members": {`{"requestBody": {"content": {"application/json": {"schema": {"minProperties": 1, "properties":
+			{"a": {"type": "boolean"}}}}}}}`, `number of members is not checked`},
 		"a field of a form that is left out": {`{"requestBody": {"content": {"multipart/form-data": {"schema":
 			{"properties": {"a": {}, "b\u200b": {}}}}}}}`, "member with hidden characters left out b<U+200B>"},
 		"a media type with a line break": {`{"requestBody": {"content": {"text/plain\r\nX: 1": {}}}}`,
