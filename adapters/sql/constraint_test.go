@@ -90,11 +90,11 @@ func TestViolatedConstraintsAreNamedWithoutValues(t *testing.T) {
 	})
 	t.Run("mysql", func(t *testing.T) {
 		s := connect(t, "mysql")
-		drop := func() { s.run(t, "DROP TABLE IF EXISTS con_c"); s.run(t, "DROP TABLE IF EXISTS con_p") }
+		drop := func() { s.run(t, "DROP TABLE IF EXISTS con_c"); s.run(t, "DROP TABLE IF EXISTS con_p, con_g") }
 		drop()
 		for _, text := range []string{
 			"CREATE TABLE con_p (id VARCHAR(20) PRIMARY KEY, a VARCHAR(20), b VARCHAR(20), UNIQUE KEY p_a_b (a, b))",
-			"CREATE TABLE con_c (id INT AUTO_INCREMENT PRIMARY KEY, p VARCHAR(20), n INT NOT NULL DEFAULT 1 CHECK (n > 0), m INT NOT NULL, CONSTRAINT c_p FOREIGN KEY (p) REFERENCES con_p (id), CONSTRAINT c_m CHECK (m <> 7))",
+			"CREATE TABLE con_g (n INT, g INT AS (n))", "CREATE TABLE con_c (id INT AUTO_INCREMENT PRIMARY KEY, p VARCHAR(20), n INT NOT NULL DEFAULT 1 CHECK (n > 0), m INT NOT NULL, CONSTRAINT c_p FOREIGN KEY (p) REFERENCES con_p (id), CONSTRAINT c_m CHECK (m <> 7))",
 			"INSERT INTO con_p VALUES ('secret 1', 'secret'' for key ''x', 'secret b')", "INSERT INTO con_c (p, m) VALUES ('secret 1', 1)",
 		} {
 			s.run(t, text)
@@ -108,6 +108,7 @@ func TestViolatedConstraintsAreNamedWithoutValues(t *testing.T) {
 			{"INSERT INTO con_c (m) VALUES (NULL)", "m must not be null", "", "", "m"},
 			{"INSERT INTO con_c (p) VALUES ('secret 1')", "m must not be null", "", "", "m"},
 			{"INSERT INTO con_c (n, m) VALUES (0, 1)", "a value violates the constraint con_c.n of the database", "con_c.n", "con_c", "n"},
+			{"INSERT INTO con_g (n, g) VALUES (1, 2)", msgToolMistake, "", "", ""},
 			{"INSERT INTO con_c (m) VALUES (7)", "a value violates the constraint c_m of the database (table con_c)", "c_m", "con_c", ""},
 		})
 	})

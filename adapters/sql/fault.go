@@ -313,7 +313,7 @@ var mysqlMessages = map[uint16]string{
 	1203: msgExhausted, 1226: msgExhausted, 1461: msgExhausted,
 	1053: msgLost, 1077: msgLost, 1152: msgLost, 1184: msgLost, 1927: msgLost, 2006: msgLost, 2013: msgLost,
 	4031: msgLost,
-	1111: msgStatement, 1210: msgStatement,
+	1111: msgStatement, 1210: msgStatement, 1906: msgStatement, 3105: msgStatement, // the last two: a generated column
 }
 
 const (
