@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"hatchel/adapters"
@@ -198,12 +199,15 @@ func (b *block) check(checks *adapters.Checks, conn *hcl.Connection) {
 	b.checkHosts(checks, conn, address)
 }
 
-// checkSeparators requires separators that are known at load, of one character each.
+// checkSeparators requires separators that are known at load, of one character each, for names that may be sent.
 func (b *block) checkSeparators(checks *adapters.Checks) {
 	for _, name := range b.Separators.Names() {
+		checks.Refuse(!b.Query.MayHave(name) && !b.Body.Form.MayHave(name), &b.Separators,
+			"separators has %q, but neither query nor form has it. Write the name as it is there.", name)
 		separator := b.Separators.Constant(name)
-		checks.Refuse(utf8.RuneCountInString(separator) != 1, &b.Separators,
-			`separators has one character for each name, such as { %s = "," }.`, name)
+		c, size := utf8.DecodeRuneInString(separator)
+		checks.Refuse(size != len(separator) || size == 0 || unicode.IsLetter(c) || unicode.IsDigit(c), &b.Separators,
+			`separators has one character for each name, which is no letter and no digit, such as { %s = "," }.`, name)
 	}
 }
 

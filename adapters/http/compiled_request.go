@@ -77,7 +77,10 @@ func (r *compiledRequest) newParameters(name string, texts []string, secret bool
 // joinEscaped returns texts as one value of a URL. A comma is written as it is, and one within a text is escaped
 // (RFC 6570, section 3.2.8). Other separators cannot be written in a URL: they are escaped, and twice within a text.
 func joinEscaped(texts []string, separator string) string {
-	between := strings.ReplaceAll(url.QueryEscape(separator), "+", "%20")
+	between := ""
+	for _, b := range []byte(separator) { // also of a character that a URL may have as it is
+		between += fmt.Sprintf("%%%02X", b)
+	}
 	escaped := make([]string, len(texts))
 	for i, text := range texts {
 		if separator != "," {

@@ -12,11 +12,13 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/hcl/value"
 	"hatchel/internal/charset"
+	"hatchel/internal/contentcoding"
 	"hatchel/internal/cut"
 	"hatchel/internal/hostname"
 )
@@ -109,18 +111,14 @@ func (o *oauth2) parseResponse(
 ) (*token, error) {
 	secret := o.ClientSecret.Reveal()
 	secrets := []string{secret, url.QueryEscape(secret), credentials, of.token}
-	m := parseTokenResponse(raw)
+	m := parseTokenResponse(raw, resp.Header.Get("Content-Type"))
 	code, _ := tokenError(m)
 	if code != "" || resp.StatusCode/100 != 2 {
-		return nil, o.rejection(resp, m, secrets)
+		return nil, o.rejection(resp, raw, m, secrets)
 	}
 	text, _ := m["access_token"].(string)
 	if text == "" || !isHeaderValue(text) || !o.isBearer(m) || text == of.token {
-		message := "the service returned no bearer token"
-		if kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type")); m == nil && err == nil {
-			message += " but " + cut.Runes(kind, 60)
-		}
-		return nil, signInFault(message, nil)
+		return nil, signInFault("the service returned no bearer token"+describeNoToken(resp, m, text), nil)
 	}
 	t := &token{text: text, expires: of.until}
 	seconds, ok := value.Float(m["expires_in"])
@@ -136,10 +134,31 @@ func (o *oauth2) parseResponse(
 	return t, nil
 }
 
+// describeNoToken returns what a response has in place of a bearer token, after "but"; empty if that is not known.
+func describeNoToken(resp *nethttp.Response, m map[string]any, token string) string {
+	kind, _ := m["token_type"].(string)
+	coding := contentcoding.Unknown(resp.Header)
+	mediaType, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	switch {
+	case m != nil && token != "" && kind != "":
+		return fmt.Sprintf(" but one of the type %q", cut.Runes(kind, 60))
+	case m == nil && coding != "":
+		return fmt.Sprintf(" but a body with the content encoding %s, which is not supported; %s are",
+			cut.Runes(coding, 60), contentcoding.Supported)
+	case m == nil && err == nil:
+		return " but " + cut.Runes(mediaType, 60)
+	}
+	return ""
+}
+
 // parseTokenResponse returns the members of a response to a token request: of JSON, or of a form, in which some token
 // servers answer whatever Accept says. It returns nil for anything else.
-func parseTokenResponse(raw []byte) map[string]any {
-	text, err := charset.Decode(raw, nil)
+func parseTokenResponse(raw []byte, contentType string) map[string]any {
+	var declared *charset.Encoding
+	if !utf8.Valid(raw) {
+		declared, _ = charset.Find(charsetOf(contentType))
+	}
+	text, err := charset.Decode(raw, declared)
 	if err != nil {
 		return nil
 	}
@@ -165,6 +184,12 @@ func tokenError(response map[string]any) (code, description string) {
 	case string:
 		description, _ = response["error_description"].(string)
 		return e, description
+	case int, bool: // a code of the token server; false and 0 are no errors
+		if text := fmt.Sprint(e); text != "false" && text != "0" {
+			code = "error " + text
+		}
+		description, _ = cmp.Or(response["error_description"], response["message"]).(string)
+		return code, description
 	case map[string]any: // as other parts of APIs have it
 		code, _ = e["code"].(string)
 		description, _ = e["message"].(string)
@@ -174,9 +199,13 @@ func tokenError(response map[string]any) (code, description string) {
 }
 
 // rejection returns the error for a token request that was rejected. It hides the secrets.
-func (o *oauth2) rejection(resp *nethttp.Response, response map[string]any, secrets []string) error {
-	message := statusText(resp.StatusCode) + describeRedirect(resp, 0, secrets)
+func (o *oauth2) rejection(resp *nethttp.Response, raw []byte, response map[string]any, secrets []string) error {
+	redirect := describeRedirect(resp, 0, secrets)
+	message := statusText(resp.StatusCode) + redirect
 	code, description := tokenError(response)
+	if code == "" && redirect == "" { // an answer of a proxy, or of a server with a form of its own
+		description = excerpt(raw[:min(len(raw), maxExcerptBytes)], resp.Header.Get("Content-Type"), secrets)
+	}
 	if code != "" {
 		message += ", " + code
 	}

@@ -1,10 +1,13 @@
 package http_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"mime"
 	"mime/multipart"
 	nethttp "net/http"
+	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -279,6 +282,11 @@ func TestMistakesAreRejectedAtLoad(t *testing.T) {
 		{"", "get = \"/x\"\n headers = { Host = \"evil\" }", "The header Host cannot be set"},
 		{"", "get = \"/x\"\n headers = { \"a b\" = \"x\" }", "is not valid: use letters, digits"},
 		{"", "get = \"/x\"\n hosts = [\"a.example\"]", "The host is that of the connection"},
+		{"", "get = \"/x\"\n query = { ids = [1] }\n separators = { idz = \",\" }", `separators has "idz", but neither query nor form has it`},
+		{"", "get = \"/x?ids=1\"\n separators = { ids = \",\" }", `separators has "ids", but neither query nor form has it`},
+		{"", "post = \"/x\"\n multipart = { ids = \"1\" }\n separators = { ids = \",\" }", `separators has "ids", but neither query nor form has it`},
+		{"", "get = \"/x\"\n query = { ids = [1] }\n separators = { ids = \", \" }", "separators has one character for each name"},
+		{"", "get = \"/x\"\n query = { ids = [1] }\n separators = { ids = \"7\" }", "which is no letter and no digit"},
 		{"", "get = \"/x\"\n retry {\n attempts = 50\n }", "attempts must be between 1 and 10"},
 		{"", "get = \"/x\"\n retry {\n on = [\"timeout\"]\n }", `"timeout" is not a status`},
 		{"", "get = \"/x\"\n paginate {\n items = \"output.body\"\n next = \"null\"\n param = \"json.after\"\n }", "must name a member of the JSON body"},
@@ -370,5 +378,43 @@ func TestNamesOfACallDoNotReplaceHeadersOfTheConnection(t *testing.T) {
 				t.Error("a request was sent")
 			}
 		})
+	}
+}
+
+// TestSeparatorsWithinElementsAreEscaped reads lists back with each separator, from a query and a form.
+func TestSeparatorsWithinElementsAreEscaped(t *testing.T) {
+	s := serve(t, respond(`{}`))
+	for _, separator := range ",;|:.~-_/+ \t&=#§" {
+		want := []string{"plain", "a" + string(separator) + "b", string(separator), "é &=#+?", ""}
+		list, _ := json.Marshal(want)
+		for method, argument := range map[string]string{"get": "query", "post": "form"} {
+			b := adaptertest.Bind(t, source(s.URL, "", `  input "ids" { type = list(string) }`, fmt.Sprintf(
+				"    %s = \"/\"\n    %s = merge({ ids = input.ids }, { other = [1, 2] })\n    separators = { ids = %q }",
+				method, argument, string(separator))))
+			if _, err := b.Do(t.Context(), `{"ids": `+string(list)+`}`); err != nil {
+				t.Fatal(err)
+			}
+			sent, others, _ := strings.Cut(strings.TrimPrefix(s.last().URL.RawQuery+s.last().body, "ids="), "&")
+			if others != "other=1&other=2" {
+				t.Errorf("%s %q: %s", argument, separator, others)
+			}
+			if separator != ',' { // it is escaped, and once more within an element
+				sent, _ = url.QueryUnescape(sent)
+			}
+			var got []string
+			for part := range strings.SplitSeq(sent, string(separator)) {
+				text, err := url.QueryUnescape(part)
+				if separator != ',' {
+					text, err = url.PathUnescape(part)
+				}
+				if err != nil {
+					t.Error(err)
+				}
+				got = append(got, text)
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("%s %q: %q", argument, separator, got)
+			}
+		}
 	}
 }

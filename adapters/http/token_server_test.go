@@ -86,12 +86,18 @@ func TestAnswersOfTokenServersAreRead(t *testing.T) {
 		{"an error that is none", 200, "application/json", `{"access_token": "abc-token", "error": "", "token_type": "BEARER"}`, ""},
 		{"an error with 200", 200, "application/json", `{"error": "bad_verification_code", "error_description": "The code is wrong."}`, "the token server returned 200 OK, bad_verification_code: The code is wrong."},
 		{"an error with 200 in a form", 200, form, "error=incorrect_client_credentials&error_description=The+client_id+is+wrong.", "the token server returned 200 OK, incorrect_client_credentials: The client_id is wrong."},
+		{"an error with a number", 200, "application/json", `{"error": 1001, "message": "The secret is wrong."}`, "the token server returned 200 OK, error 1001: The secret is wrong."},
+		{"an error that is true", 200, "application/json", `{"error": true, "error_description": "Unknown."}`, "200 OK, error true: Unknown."},
+		{"an error that is false", 200, "application/json", `{"error": false, "access_token": "abc-token"}`, ""},
+		{"another charset", 200, "application/json; charset=iso-8859-1", "{\"access_token\": \"abc-token\", \"name\": \"caf\xe9\"}", ""},
+		{"a page of a proxy", 503, "text/html", "<html><style>a</style><h1>Down for maintenance</h1></html>", "503 Service Unavailable: Down for maintenance"},
+		{"an error in another form", 400, "application/json", `{"message": "No such client."}`, `400 Bad Request: {"message": "No such client."}`},
 		{"an error beside a token", 200, "application/json", `{"access_token": "abc-token", "error": "invalid_scope"}`, "200 OK, invalid_scope"},
 		{"an error that is an object", 400, "application/json", `{"error": {"code": "InvalidClient", "message": "Unknown."}}`, "400 Bad Request, InvalidClient: Unknown."},
 		{"a form with 401", 401, form, "error=invalid_client", "401 Unauthorized, invalid_client"},
 		{"a page", 200, "text/html", "<html>Log in</html>", "the token server returned no bearer token but text/html"},
 		{"nothing", 204, "", "", "the token server returned no bearer token"},
-		{"another type", 200, "application/json", `{"access_token": "abc-token", "token_type": "mac"}`, "the token server returned no bearer token"},
+		{"another type", 200, "application/json", `{"access_token": "abc-token", "token_type": "mac"}`, `the token server returned no bearer token but one of the type "mac"`},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			tokens := serve(t, respondWith(x.status, x.kind, x.body))

@@ -4,6 +4,7 @@ package charset
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -47,11 +48,18 @@ var (
 // says otherwise. It returns nil for UTF-8.
 func Find(name string) (e *Encoding, known bool) {
 	name = strings.ToLower(strings.TrimSpace(name))
+	name = cmp.Or(otherNames[name], name)
 	if enc, err := htmlindex.Get(name); err == nil && enc == unicode.UTF8 {
 		return nil, true
 	}
 	e = find(name)
 	return e, e != nil
+}
+
+// otherNames are names of encodings that neither registry has: of Windows, Python, Java and MySQL.
+var otherNames = map[string]string{
+	"cp932": "windows-31j", "cp936": "gbk", "cp949": "euc-kr", "cp950": "big5", "cp65001": "utf-8",
+	"latin-1": "iso-8859-1", "utf_8": "utf-8", "utf-8-sig": "utf-8", "utf8mb4": "utf-8",
 }
 
 func find(name string) *Encoding {

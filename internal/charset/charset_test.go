@@ -9,7 +9,7 @@ import (
 )
 
 func TestEveryNameIsAnEncoding(t *testing.T) {
-	for _, name := range append([]string{"UTF8", "Latin1", "CP437", "cp1252", "Shift-JIS", "sjis", "x-sjis", "ascii", "l1", "IBM850", "cp850", "Windows-31J"}, Names...) {
+	for _, name := range append([]string{"UTF8", "Latin1", "CP437", "cp1252", "Shift-JIS", "sjis", "x-sjis", "ascii", "l1", "IBM850", "cp850", "Windows-31J", "CP932", "cp936", "cp949", "cp950", "cp65001", "latin-1", "UTF_8", "utf8mb4"}, Names...) {
 		if _, known := Find(name); !known {
 			t.Errorf("%s is not known", name)
 		}

@@ -82,9 +82,16 @@ var schemes = map[string]string{"http": "80", "https": "443", "socks5": "1080", 
 // sent without it.
 func FromEnvironment() func(*http.Request) (*url.URL, error) {
 	config := httpproxy.FromEnvironment()
+	errs := map[string]error{}
+	if config.CGI && os.Getenv("HTTP_PROXY") != "" && os.Getenv("http_proxy") == "" {
+		const reason = "is not used where REQUEST_METHOD is set, because a client of a CGI program can set it: write http_proxy"
+		errs["http"] = &Error{"HTTP_PROXY", reason}
+	} else if config.CGI {
+		config.HTTPProxy = os.Getenv("http_proxy")
+	}
+	config.CGI = false
 	config.HTTPProxy = cmp.Or(config.HTTPProxy, allProxy())
 	config.HTTPSProxy = cmp.Or(config.HTTPSProxy, allProxy())
-	errs := map[string]error{}
 	for scheme, text := range map[string]string{"http": config.HTTPProxy, "https": config.HTTPSProxy} {
 		if reason := problem(text); reason != "" {
 			errs[scheme] = &Error{variableOf(scheme), reason}

@@ -32,10 +32,16 @@ func TestTheEnvironmentNamesProxies(t *testing.T) {
 		{"HTTPS_PROXY=http://u:s3cret@[::1", "https://api.test/", "HTTPS_PROXY in the environment is not the address of a proxy"},
 		{"HTTPS_PROXY=http://u:s3cret@[::1", "http://api.test/", ""},
 		{"HTTPS_PROXY=http://[::1 NO_PROXY=api.test", "https://api.test/", ""},
+		{"REQUEST_METHOD=GET HTTP_PROXY=http://p:1", "http://api.test/", "HTTP_PROXY in the environment is not used where REQUEST_METHOD is set"},
+		{"REQUEST_METHOD=GET HTTP_PROXY=http://p:1 NO_PROXY=.test", "http://api.test/", ""},
+		{"REQUEST_METHOD=GET HTTP_PROXY=http://p:1", "https://api.test/", ""},
+		{"REQUEST_METHOD=GET HTTP_PROXY=http://p:1 http_proxy=http://q:2", "http://api.test/", "http://q:2"},
+		{"REQUEST_METHOD=GET http_proxy=http://q:2", "http://api.test/", "http://q:2"},
+		{"REQUEST_METHOD=GET ALL_PROXY=http://q:2", "http://api.test/", "http://q:2"},
 		{"HTTPS_PROXY=http://:3128", "https://api.test/", "names no host"},
 	} {
 		t.Run(c.env+" "+c.target, func(t *testing.T) {
-			for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"} {
+			for _, name := range []string{"REQUEST_METHOD", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"} {
 				t.Setenv(name, "")
 				t.Setenv(strings.ToLower(name), "")
 			}

@@ -113,6 +113,20 @@ func (e *KeyValues) Names() (names []string) {
 	return names
 }
 
+// MayHave reports whether a value may have a name: Names has it, or other names come with the call.
+func (e *KeyValues) MayHave(name string) bool {
+	names := e.Names()
+	switch {
+	case e == nil:
+		return false
+	case slices.Contains(names, name):
+		return true
+	case e.mapExpr.Eval != nil:
+		return e.mapExpr.Type.Kind != schema.Object || e.mapExpr.Type.Open
+	}
+	return len(names) < len(e.pairs)
+}
+
 // Constants returns the texts among the values that are known at load.
 func (e *KeyValues) Constants() (texts []string) {
 	if e == nil {

@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -166,7 +167,7 @@ func (i *issuer) get(ctx context.Context, location string, into any) error {
 		return err
 	case len(body) > maxResponseBytes:
 		return fmt.Errorf("%s answers with more than %d bytes", location, maxResponseBytes)
-	case json.Unmarshal(body, into) != nil:
+	case json.Unmarshal(bytes.TrimPrefix(body, []byte("\xef\xbb\xbf")), into) != nil:
 		return fmt.Errorf("%s does not answer with the expected JSON", location)
 	}
 	return nil

@@ -189,7 +189,7 @@ func TestDiscovery(t *testing.T) {
 			t.Errorf("%v", diags)
 		}
 	})
-	t.Run("reads keys that are compressed", func(t *testing.T) {
+	t.Run("reads keys that are compressed and have a byte order mark", func(t *testing.T) {
 		compressing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			resp, err := http.Get(i.URL + r.URL.Path)
 			if err != nil {
@@ -199,6 +199,7 @@ func TestDiscovery(t *testing.T) {
 			defer resp.Body.Close()
 			w.Header().Set("Content-Encoding", "deflate")
 			z := zlib.NewWriter(w)
+			io.WriteString(z, "\ufeff")
 			io.Copy(z, resp.Body)
 			z.Close()
 		}))
