@@ -84,7 +84,8 @@ func FromEnvironment() func(*http.Request) (*url.URL, error) {
 	config := httpproxy.FromEnvironment()
 	errs := map[string]error{}
 	if config.CGI && os.Getenv("HTTP_PROXY") != "" && os.Getenv("http_proxy") == "" {
-		const reason = "is not used where REQUEST_METHOD is set, because a client of a CGI program can set it: write http_proxy"
+		const reason = "is not used where REQUEST_METHOD is set, because a client of a CGI program can set it: " +
+			"write http_proxy"
 		errs["http"] = &Error{"HTTP_PROXY", reason}
 	} else if config.CGI {
 		config.HTTPProxy = os.Getenv("http_proxy")
