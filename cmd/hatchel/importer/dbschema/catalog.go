@@ -49,6 +49,7 @@ type table struct {
 	key                   []string         // of the primary key, or of a unique index without nulls
 	indexed               []string         // columns of indexes, the first ones of indexes first
 	noInsert, noUpdate    string           // why the database takes no such statement; empty if it may
+	noKey                 string           // why there is no key although the table has one
 	conditions            []string         // of CHECK constraints, as SQL
 	note, writeNote       string           // what the database does besides; the second concerns statements that write
 	fills                 bool             // a trigger may set columns of a row that is inserted
@@ -74,6 +75,7 @@ type column struct {
 	unequal            bool     // the database has no = for its values
 	compare            string   // how a statement compares a value, which is %s; empty for the value alone
 	refusal            string   // why no input can have a value, if it is binary
+	notation           string   // what a text says, if it is no free text: its type, or its parts; empty for free text
 	values             []string // of an enumeration or CHECK (x IN …), the first maxValues at least; empty for none
 	number             int      // of the values, if they are not all in values
 }
@@ -245,6 +247,9 @@ func (t *table) addIndex(index []map[string]any) {
 	for _, row := range index {
 		c := t.column(str(row, "column_name"))
 		if c == nil || c.kind == binary {
+			if truth(index[0], "is_primary") {
+				t.noKey = "no tool has the column " + str(row, "column_name") + " of the primary key"
+			}
 			return
 		}
 		if c.rowEnd {

@@ -82,6 +82,11 @@ func (t *table) addCheck(tokens []string, domain *column) {
 			rest = append(rest, word)
 		}
 	}
+	for i, word := range rest[:max(len(rest)-1, 0)] {
+		if c := t.columnOf(rest[i+1]); strings.EqualFold(word, "json_valid") && c != nil {
+			c.notation = "a JSON text"
+		}
+	}
 	if len(rest) < 3 {
 		return
 	}

@@ -76,7 +76,7 @@ func (mysql) classify(row map[string]any, c *column) {
 	base := strings.ToLower(str(row, "base_type"))
 	var known bool
 	if c.kind, known = mysqlKinds[base]; !known {
-		c.kind = text
+		c.kind, c.notation = text, "type "+base
 	}
 	switch {
 	case c.kind == binary:
@@ -93,6 +93,12 @@ func (mysql) classify(row map[string]any, c *column) {
 		c.compare = castToDecimal(c.typ)
 	case base == "char" || base == "varchar":
 		c.maxLength = lengthOf(c.typ)
+	case base == "set":
+		var parts []string
+		for _, v := range enumValue.FindAllString(str(row, "data_type"), -1) {
+			parts = append(parts, mysqlEscapes.Replace(unquote(v)))
+		}
+		c.notation = plain("any of " + strings.Join(parts, ", ") + ", with a comma between two")
 	case base == "enum":
 		for _, v := range enumValue.FindAllString(str(row, "data_type"), -1) {
 			c.values = append(c.values, mysqlEscapes.Replace(unquote(v)))

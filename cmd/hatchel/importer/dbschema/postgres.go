@@ -68,7 +68,8 @@ SELECT c.nspname AS table_schema, c.relname AS table_name, c.relkind IN ('v', 'm
   pg_catalog.col_description(c.oid, a.attnum) AS comment,
   v.labels AS enum_values, v.number AS enum_number
 FROM (SELECT c.oid, c.relname, c.relkind, n.nspname, NOT pg_catalog.pg_table_is_visible(c.oid) AS qualified,
-    `+mayWrite("INSERT", "3", "a", "8")+` AS no_insert,
+    CASE WHEN c.relkind = 'p' AND NOT EXISTS (SELECT 1 FROM pg_catalog.pg_inherits p WHERE p.inhparent = c.oid)
+      THEN 'the table is partitioned and has no partition' ELSE `+mayWrite("INSERT", "3", "a", "8")+` END AS no_insert,
     `+mayWrite("UPDATE", "2", "w", "4")+` AS no_update,
     EXISTS (SELECT 1 FROM pg_catalog.pg_trigger g WHERE`+insertTrigger+`) AS fills,
     CASE WHEN pg_catalog.row_security_active(c.oid) THEN
@@ -130,6 +131,7 @@ var postgresKinds = map[string]kind{
 	"float4": number, "float8": number, "numeric": decimal,
 	"bool": boolean, "date": date, "time": clock, "timetz": offsetClock, "timestamp": local, "timestamptz": instant,
 	"uuid": uuid, "json": document, "jsonb": document, "bytea": binary,
+	"text": text, "varchar": text, "bpchar": text, "name": text, "citext": text, "char": text,
 }
 
 // postgresUnequal are types without = or without an order, or whose = compares something else, such as areas.
@@ -140,7 +142,7 @@ func (postgres) classify(row map[string]any, c *column) {
 	base := str(row, "base_type")
 	var known bool
 	if c.kind, known = postgresKinds[base]; !known {
-		c.kind = text
+		c.kind, c.notation = text, "type "+plain(base)
 	}
 	c.dimensions, c.large = count(row, "dimensions"), base == "int8"
 	c.unequal = slices.Contains(postgresUnequal, base)
@@ -155,7 +157,7 @@ func (postgres) classify(row map[string]any, c *column) {
 	}
 	c.maxLength, c.number = count(row, "max_length"), count(row, "enum_number")
 	if v := str(row, "enum_values"); v != "" && json.Unmarshal([]byte(v), &c.values) == nil {
-		c.kind = text
+		c.kind, c.notation = text, ""
 	}
 }
 

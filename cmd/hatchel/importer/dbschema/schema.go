@@ -265,13 +265,17 @@ func (g *generator) addTools(t *table) {
 	g.add(t, "list", base, g.list(t))
 	if t.key == nil {
 		if !t.view {
-			g.result.Lose(t.origin(), "no get tool",
-				"the table has neither a primary key nor a unique index without nulls", "")
+			const noKey = "the table has neither a primary key nor a unique index without nulls"
+			g.result.Lose(t.origin(), "no get tool", cmp.Or(t.noKey, noKey), "")
 		}
 		return
 	}
 	if c := t.unusableKey(); c != nil {
-		g.result.Lose(t.origin(), "no get tool", c.name+" of the key "+c.why(), c.name)
+		why := "has the type " + c.typ + ", with which no input is compared"
+		if c.credential {
+			why = c.why()
+		}
+		g.result.Lose(t.origin(), "no get tool", c.name+" of the key "+why, c.name)
 		return
 	}
 	g.add(t, "get", base, g.get(t))
@@ -343,7 +347,7 @@ func (c *column) why() string {
 	case c.writable():
 		return "may not be set by the role"
 	}
-	return "has the type " + c.typ + ", " + cmp.Or(c.refusal, "which has no = or no order")
+	return "has the type " + c.typ + ", " + c.refusal
 }
 
 // scalar reports whether an input with one value can be compared with the column.

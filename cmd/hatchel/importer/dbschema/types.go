@@ -27,6 +27,9 @@ func (g *generator) typeOf(c *column, role string) string {
 	default:
 		description = strings.ToUpper(role[:1]) + role[1:] + " this " + noun(c) + " of " + name
 	}
+	if c.notation != "" {
+		description += " (" + c.notation + ")"
+	}
 	if importer.Steers(description) { // the name does, with what stands before it
 		description = "A value of the column"
 	}
