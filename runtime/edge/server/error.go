@@ -73,7 +73,8 @@ func checkEncoding(w http.ResponseWriter, r *http.Request) error {
 	}
 	w.Header().Set("Accept-Encoding", "identity")
 	return newError(http.StatusUnsupportedMediaType, fmt.Sprintf("The Content-Encoding %.40q is not supported. "+
-		"Send the body without it. A compressed file has a Content-Type of its own, such as application/gzip", encoding))
+		"Send the body without it. A compressed file has a Content-Type of its own, such as application/gzip",
+		encoding))
 }
 
 // internalError converts an error that the endpoint itself does not know.
