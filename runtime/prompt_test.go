@@ -134,3 +134,14 @@ func TestPromptsAreWritten(t *testing.T) {
 		})
 	}
 }
+
+// An argument that a client adds may be any value, and one that the prompt declares is none.
+func TestArgumentsOfPromptsThatAreIgnoredMayBeAnything(t *testing.T) {
+	h := newHost(t, "server { ignore_arguments = [\"toolCallId\", \"n\"] }\n"+neighbours+
+		"prompt \"p\" {\ndescription = \"A prompt.\"\nargument \"n\" { type = integer }\nmessage \"user\" { text = \"${input.n}\" }\n}\n")
+	for _, added := range []string{`7`, `{"a":1}`, `"x"`, `null`} {
+		if got := getPrompt(t, h, "", "p", `{"toolCallId":`+added+`,"n":"5"}`); !strings.Contains(got, `"text":"5"`) {
+			t.Errorf("%s: got %s", added, got)
+		}
+	}
+}

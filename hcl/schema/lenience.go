@@ -39,13 +39,10 @@ func (v *Validator) Accept(raw []byte, l Lenience, budget Budget) ([]byte, error
 	return p.result(), nil
 }
 
-// AcceptTexts removes those of the arguments of a prompt that are ignored. Texts are values of every type already.
-func (v *Validator) AcceptTexts(texts map[string]string, l Lenience) {
-	for _, name := range l.Ignore {
-		if _, declared := v.typ.Lookup(name); !declared {
-			delete(texts, name)
-		}
-	}
+// Ignores reports whether an argument of a prompt is dropped. A text is a value of every type already.
+func (v *Validator) Ignores(name string, l Lenience) bool {
+	_, declared := v.typ.Lookup(name)
+	return !declared && slices.Contains(l.Ignore, name)
 }
 
 // accepter reads arguments along a type.

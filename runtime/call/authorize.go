@@ -88,7 +88,7 @@ func (p *Program) Explain(ctx context.Context, req *mcp.CallRequest) Explanation
 
 // Explain says how the rules decide about getting a prompt. The error is one of the protocol.
 func (p *Prompt) Explain(ctx context.Context, req *mcp.CallRequest) (Explanation, error) {
-	in := textArguments(req.Arguments)
+	in := p.textArguments(req.Arguments)
 	if in.err != nil {
 		return Explanation{}, in.err
 	}

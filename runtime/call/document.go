@@ -255,7 +255,7 @@ func NewPrompt(env *Environment, decl *hcl.Prompt) *Prompt {
 
 // Get serves one prompts/get.
 func (p *Prompt) Get(ctx context.Context, req *mcp.CallRequest) (mcp.Document, error) {
-	return p.serveDocument(ctx, req, textArguments(req.Arguments), p.writeMessages)
+	return p.serveDocument(ctx, req, p.textArguments(req.Arguments), p.writeMessages)
 }
 
 func (p *Prompt) writeMessages(dst []byte, f *hcl.Frame) (_ []byte, err error) {

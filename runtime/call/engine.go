@@ -290,12 +290,8 @@ func (c *engine) validate(in inputs) error {
 
 // acceptRaw replaces the arguments that a caller has sent by what the server accepts them as.
 func (c *engine) acceptRaw(in *inputs, budget *argumentBudget) (err error) {
-	v, lenience := c.operation.Decl.Validator, c.operation.Env.Lenience
-	switch {
-	case in.texts != nil:
-		v.AcceptTexts(in.texts, lenience)
-	case in.values == nil:
-		in.raw, err = v.Accept(in.raw, lenience, budget)
+	if in.texts == nil && in.values == nil {
+		in.raw, err = c.operation.Decl.Validator.Accept(in.raw, c.operation.Env.Lenience, budget)
 		c.raw = in.raw
 	}
 	return err

@@ -236,32 +236,35 @@ const (
 	maxWrongTexts = 20   // of them that are no texts
 )
 
-// kindOfJSON returns the kind of a scanned value.
+// kindOfJSON returns the kind of a scanned value with its article.
 func kindOfJSON(text []byte) string {
 	switch text[0] {
 	case '{':
-		return "object"
+		return "an object"
 	case '[':
-		return "list"
+		return "a list"
 	case 't', 'f':
-		return "bool"
+		return "a bool"
 	case 'n':
 		return "null"
 	}
-	return "number"
+	return "a number"
 }
 
-// textArguments reads the arguments of a prompt, which are strings.
-func textArguments(raw []byte) inputs {
+// textArguments reads the arguments of a prompt, which are strings, without those that the server ignores.
+func (o *Operation) textArguments(raw []byte) inputs {
 	texts := map[string]string{}
 	if len(raw) == 0 {
 		return inputs{texts: texts}
 	}
 	var wrong []string
 	err := jsonscan.Members(raw, value.MaxDepth, func(name, member []byte) bool {
+		if o.Decl.Validator.Ignores(string(name), o.Env.Lenience) {
+			return true
+		}
 		text, ok := jsonscan.Text(member)
 		if !ok {
-			const format = "- %s: the arguments of a prompt are strings, got a %s"
+			const format = "- %s: the arguments of a prompt are strings, got %s"
 			wrong = append(wrong, fmt.Sprintf(format, name, kindOfJSON(member)))
 		}
 		texts[string(name)] = text
