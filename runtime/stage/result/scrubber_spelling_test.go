@@ -239,3 +239,13 @@ func TestAShortSecretIsNoPartOfTwoLines(t *testing.T) {
 		}
 	}
 }
+
+// Breaks of lines that follow each other are read at once, also if they are escaped.
+func TestBreaksThatFollowEachOtherAreReadAtOnce(t *testing.T) {
+	for _, lineBreak := range []string{"\n", "\r\n", "\n  ", `\r\n`} {
+		v := unescape([]byte("se"+strings.Repeat(lineBreak, 1000)+"cret"), ofAllBreaks, nil, true)
+		if string(v.text) != "secret" || len(v.spans) != 2 {
+			t.Errorf("%q: %q with %d spans", lineBreak, v.text, len(v.spans))
+		}
+	}
+}

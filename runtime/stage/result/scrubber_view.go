@@ -177,8 +177,14 @@ func readEscape(dst, text []byte, withoutBreaks bool) (read []byte, size int) {
 	if !withoutBreaks || len(read) != 1 || read[0] != '\n' && read[0] != '\r' {
 		return read, size
 	}
-	for size < len(text) && (text[size] == ' ' || text[size] == '\t') { // an indentation
-		size++
+	for rest := text[size:]; len(rest) > 0; rest = text[size:] { // an indentation, and further breaks
+		if c := rest[0]; c == ' ' || c == '\t' || c == '\n' || c == '\r' {
+			size++
+		} else if c == '\\' && len(rest) > 1 && (rest[1] == 'n' || rest[1] == 'r') {
+			size += 2
+		} else {
+			break
+		}
 	}
 	return nil, size
 }
