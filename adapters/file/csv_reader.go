@@ -23,7 +23,7 @@ func decodeCSV(text, delimiter, path string) ([]any, error) {
 	if i := strings.IndexByte(text, 0); i >= 0 {
 		line := 1 + countLineBreaks(text[:i])
 		reason := "it has a NUL character"
-		if guess := charset.Guess([]byte(text)); strings.HasPrefix(guess, "utf-16") {
+		if guess := charset.GuessUTF16(text); guess != "" {
 			reason += fmt.Sprintf("; the tool must name the encoding: encoding = %q", guess)
 		}
 		return nil, csvFault(line, reason, path)
@@ -46,6 +46,9 @@ func decodeCSV(text, delimiter, path string) ([]any, error) {
 	rows, columns, err := decodeRows(text, chosen, path)
 	if err == nil && named == "" && len(columns) == 1 {
 		err = checkSoleColumn(text, chosen, columns[0], path)
+		if err == nil && delimiter == "" {
+			err = checkUndeclaredColumn(text, chosen, columns[0], path)
+		}
 	}
 	return rows, err
 }
@@ -159,27 +162,37 @@ func cellCounts(text, delimiter string, records int) (first int, same bool) {
 
 // checkSoleColumn reports a file with one column that is a table with another delimiter.
 func checkSoleColumn(text, used, column, path string) error {
-	for _, delimiter := range slices.Concat(delimiters, rareDelimiters) {
-		if delimiter == used {
-			continue
+	for _, delimiter := range delimiters {
+		if cells, same := cellCounts(text, delimiter, 0); cells > 1 && same && delimiter != used {
+			return soleColumnFault(column, fmt.Sprintf("the tool must use delimiter = %q", delimiter), delimiter, path)
 		}
-		if cells, same := cellCounts(text, delimiter, 0); cells > 1 && same {
-			if slices.Contains(rareDelimiters, delimiter) && countRecords(text, delimiter) < 2 {
-				continue
-			}
-			return &adapters.Fault{Message: fmt.Sprintf("the CSV file has one column, %q, unless %q separates its "+
-				"cells; the tool must use delimiter = %[2]q: %s", cut.Runes(column, maxShownName), delimiter, path)}
+	}
+	return nil
+}
+
+// checkUndeclaredColumn reports a file with one column that may be a table with another delimiter, where the tool does
+// not name the delimiter.
+func checkUndeclaredColumn(text, used, column, path string) error {
+	for _, delimiter := range rareDelimiters {
+		if cells, same := cellCounts(text, delimiter, 0); cells > 1 && same && countRecords(text, delimiter) > 1 {
+			return soleColumnFault(column, fmt.Sprintf("the tool must use delimiter = %q, or delimiter = %q for one "+
+				"column", delimiter, used), delimiter, path)
 		}
 	}
 	_, below := cutLine(text)
 	for _, delimiter := range delimiters {
 		if cells, same := cellCounts(below, delimiter, 0); cells > 1 && same && delimiter != used {
 			return &adapters.Fault{Message: fmt.Sprintf("line 1 of the CSV file names one column, %q, but each line "+
-				"below has %d cells separated by %q; the names of the columns must be in line 1: %s",
-				cut.Runes(column, maxShownName), cells, delimiter, path)}
+				"below has %d cells separated by %q; the names of the columns must be in line 1, or the tool must use "+
+				"delimiter = %q for one column: %s", cut.Runes(column, maxShownName), cells, delimiter, used, path)}
 		}
 	}
 	return nil
+}
+
+func soleColumnFault(column, advice, delimiter, path string) error {
+	return &adapters.Fault{Message: fmt.Sprintf("the CSV file has one column, %q, unless %q separates its cells; "+
+		"%s: %s", cut.Runes(column, maxShownName), delimiter, advice, path)}
 }
 
 func countRecords(text, delimiter string) (n int) {
@@ -241,12 +254,12 @@ func (r *csvReader) record() ([]string, error) {
 func (r *csvReader) cell() (string, error) {
 	after, quoted := strings.CutPrefix(r.rest, `"`)
 	if !quoted {
-		end := strings.Index(r.rest, r.delimiter)
-		if line := strings.IndexAny(r.rest, "\r\n"); line >= 0 && (end < 0 || line < end) {
-			end = line
-		}
+		end := strings.IndexAny(r.rest, "\r\n")
 		if end < 0 {
 			end = len(r.rest)
+		}
+		if i := strings.Index(r.rest[:end], r.delimiter); i >= 0 { // beyond the line, each line would search the file
+			end = i
 		}
 		cell := r.rest[:end]
 		if strings.Contains(cell, `"`) {

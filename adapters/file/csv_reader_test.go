@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 )
 
 func records(text, delimiter string) (all [][]string, err error) {
@@ -75,6 +76,15 @@ func FuzzLineEndsDoNotMatter(f *testing.F) {
 	})
 }
 
+func TestOneColumnIsReadInLinearTime(t *testing.T) {
+	const rows = 300_000 // of which each one searched the rest of the file for a delimiter
+	began := time.Now()
+	got, err := decodeCSV("name\n"+strings.Repeat("Ada\n", rows), "", "x.csv")
+	if took := time.Since(began); err != nil || len(got) != rows || took > 5*time.Second {
+		t.Errorf("%d rows after %v, %v", len(got), took, err)
+	}
+}
+
 func TestDelimiterIsFoundOrNamed(t *testing.T) {
 	table := []any{map[string]any{"name": "Ada", "n": "1,5"}, map[string]any{"name": "Bob", "n": "2,0"}}
 	ints := []any{map[string]any{"name": "Ada", "n": "1"}}
@@ -105,7 +115,10 @@ func TestDelimiterIsFoundOrNamed(t *testing.T) {
 		{"name,n\nAda,1\n", ";", `delimiter = ","`},
 		{"name\tn\nAda\t1\n", ",", `delimiter = "\t"`},
 		{"name\tn\rAda\t1\r", ";", `delimiter = "\t"`},
-		{"name:n\nAda:1\n", "", `delimiter = ":"`},
+		{"name:n\nAda:1\n", "", `the tool must use delimiter = ":", or delimiter = "," for one column`},
+		{"name:n\nAda:1\n", ",", []any{map[string]any{"name:n": "Ada:1"}}},
+		{"url\n/a?x=1;y=2\n/b?x=1;y=2\n", "", `or the tool must use delimiter = "," for one column`},
+		{"url\n/a?x=1;y=2\n", ",", []any{map[string]any{"url": "/a?x=1;y=2"}}},
 		{"name^n\nAda^1\n", "", `delimiter = "^"`},
 		{"name\x01n\nAda\x011\n", "", `delimiter = "\x01"`},
 		{"id;last, first\n1;Lovelace, Ada\n", "", `may be separated in 2 ways; the tool must use delimiter = "," or delimiter = ";"`},

@@ -130,7 +130,7 @@ func TestFileInAnyEncodingIsText(t *testing.T) {
 	dir, _ := newDocs(t, map[string]string{
 		"latin.txt": "caf\xe9\n", "mark.txt": "\ufeffone\ntwo\n", "wide.txt": "\xff\xfeo\x00\n\x00\xe9\x00\n\x00t\x00",
 		"mac.txt": "one\rtwo\rthree", "wide.csv": "\xff\xfea\x00\t\x00b\x00\r\x00\n\x001\x00\t\x002\x00", "latin.csv": "n;m\n\xe9;\xe8\n",
-		"wide.json": "\xfe\xff\x00[\x00]", "late.txt": "\xff\nok\n\xfe\n", "long.txt": strings.Repeat("x", 100_000) + "\r" + "y\r",
+		"wide.json": "\xfe\xff\x00[\x00]", "late.txt": "\xff\nok\n\xfe\n", "bare.txt": "o\x00\n\x00", "long.txt": strings.Repeat("x", 100_000) + "\r" + "y\r",
 	})
 	for _, c := range []struct {
 		block, member string
@@ -153,6 +153,8 @@ func TestFileInAnyEncodingIsText(t *testing.T) {
 		{"read = \"latin.csv\"\n as = \"csv\"\n encoding = \"windows-1252\"", "rows", []any{map[string]any{"n": "é", "m": "è"}}},
 		{"read = \"wide.json\"\n as = \"json\"", "content", []any{}},
 		{"read = \"late.txt\"\n first = 2\n last = 2", "content", "ok\n"},
+		{"read = \"bare.txt\"\n encoding = \"utf-8\"", "content", "o\x00\n\x00"},
+		{"read = \"bare.txt\"\n encoding = \"utf-16le\"", "content", "o\n"},
 	} {
 		out, err := adaptertest.Bind(t, source(dir, c.block)).Do(t.Context(), `{}`)
 		if got := out[c.member]; err != nil || !reflect.DeepEqual(got, c.want) {
@@ -163,6 +165,8 @@ func TestFileInAnyEncodingIsText(t *testing.T) {
 		"read = \"latin.csv\"\n as = \"csv\"":                     "not UTF-8: 0xE9 at byte 5, in line 2; the tool must name the encoding",
 		"read = \"late.txt\"\n first = 2":                         "not UTF-8: 0xFE at byte 6, in line 3",
 		"read = \"latin.txt\"\n encoding = \"shift_jis\"":         `not shift_jis: 0xE9 at byte 4, in line 1; the tool must name another encoding than "shift_jis"`,
+		`read = "bare.txt"`:                                       `this seems to be utf-16le without a byte order mark; the tool must name the encoding: encoding = "utf-16le", or encoding = "utf-8"`,
+		"read = \"bare.txt\"\n as = \"lines\"":                    `encoding = "utf-16le"`,
 		"read = \"latin.txt\"\n as = \"json\"":                    "not UTF-8: 0xE9 at byte 4",
 		"read = \"latin.txt\"\n as = \"lines\"":                   "not UTF-8: 0xE9 at byte 4",
 		"read = \"wide.json\"\n as = \"csv\"\n max_size = \"1B\"": "the content is larger than 1",

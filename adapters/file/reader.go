@@ -89,6 +89,10 @@ func (r *reader) read(
 		return err
 	}
 	text := string(raw)
+	isText := r.format != asCSV && r.format != asJSON // their own faults name the encoding
+	if guess := charset.GuessUTF16(text); isText && guess != "" && r.block.Encoding == "" {
+		return newUTF16Fault(guess, path)
+	}
 	switch r.format {
 	case asLines:
 		out["lines"] = adapters.SplitLines(text)

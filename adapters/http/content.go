@@ -67,8 +67,8 @@ func (a *action) decodeCharset(c *content) *failure {
 		return nil
 	}
 	text, err := charset.Decode(c.raw, e)
-	if err != nil {
-		message := fmt.Sprintf("the service's response is %v; the tool must %s", err, charset.Advice(c.raw, e))
+	if bad := new(charset.Error); errors.As(err, &bad) {
+		message := fmt.Sprintf("the service's response is %v; the tool must %s", bad, charset.Advice(c.raw, bad))
 		return cmp.Or(c.codingFailure(), newPermanentFailure(message, err))
 	}
 	c.raw = []byte(text)

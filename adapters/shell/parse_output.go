@@ -45,6 +45,11 @@ func (b *block) readOutput(stdout *capture, secrets []string, call *adapters.Cal
 	if bad != nil && (isFormat || call.Reads("stdout")) {
 		return newEncodingError("text", bad, stdout)
 	}
+	guess := charset.GuessUTF16(text)
+	if guess != "" && b.Encoding == "" && (isFormat || call.Reads("stdout")) {
+		return &encodingError{fmt.Sprintf("wrote text that seems to be %s without a byte order mark; the tool must %s",
+			guess, charset.UTF16Advice(guess))}
+	}
 	output["stdout"] = text
 	switch {
 	case !isFormat:
@@ -69,7 +74,7 @@ type encodingError struct{ message string }
 func (e *encodingError) Error() string { return e.message }
 
 func newEncodingError(what string, bad *charset.Error, c *capture) error {
-	advice := charset.Advice(c.buf, c.encoding)
+	advice := charset.Advice(c.buf, bad)
 	return &encodingError{fmt.Sprintf("wrote %s that is %v; the tool must %s", what, bad, advice)}
 }
 

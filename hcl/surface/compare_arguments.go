@@ -153,10 +153,11 @@ func isConstant(form string) bool {
 	return ok
 }
 
-// paces are arguments that say how long something may take, or how it is paced: they reach nothing.
+// paces are arguments that say how long something may take, how it is paced, or how what was read is written: they
+// reach nothing.
 var paces = []string{
 	"timeout", "connect_timeout", "busy_timeout", "max_idle_time", "max_connections", "max_readers",
-	"backoff", "trace", "cooldown", "window", "failures", "decimals", "integers",
+	"backoff", "trace", "cooldown", "window", "failures", "decimals", "integers", "encoding",
 }
 
 // bounds are arguments of which a lower value does less.

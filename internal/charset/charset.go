@@ -146,6 +146,7 @@ type Error struct {
 	Bytes    []byte // that do not belong there
 	Offset   int64  // of the first of them, counted from 0
 	Line     int    // in which they are, counted from 1; 0 if it is not known
+	Marked   bool   // a byte order mark names the encoding
 }
 
 func (e *Error) Error() string {
@@ -260,11 +261,30 @@ func decodeAll(raw []byte, declared *Encoding) (string, []Fault) {
 }
 
 // Advice returns what the tool must do whose text is not in its encoding.
-func Advice(raw []byte, e *Encoding) string {
-	if e != nil {
-		return fmt.Sprintf(`name another encoding than %q, or use as = "bytes"`, e)
+func Advice(raw []byte, bad *Error) string {
+	switch {
+	case bad.Marked:
+		return `use as = "bytes", because the byte order mark of the text names the encoding`
+	case bad.Encoding != nil:
+		return fmt.Sprintf(`name another encoding than %q, or use as = "bytes"`, bad.Encoding)
 	}
 	return fmt.Sprintf(`name the encoding, such as encoding = %q, or use as = "bytes"`, Guess(raw))
+}
+
+// GuessUTF16 returns the name of the form of UTF-16 that a text is most likely in which was decoded as UTF-8, as it may
+// be without a byte order mark; empty for none.
+func GuessUTF16(text string) string {
+	if strings.IndexByte(text, 0) >= 0 {
+		if name := Guess([]byte(text)); strings.HasPrefix(name, "utf-16") {
+			return name
+		}
+	}
+	return ""
+}
+
+// UTF16Advice returns what the tool must do whose text GuessUTF16 has taken for UTF-16.
+func UTF16Advice(name string) string {
+	return fmt.Sprintf(`name the encoding: encoding = %q, or encoding = "utf-8" for a text with NUL characters`, name)
 }
 
 // Guess returns the name of the encoding that a text which is not UTF-8 is most likely in.
@@ -279,9 +299,9 @@ func Guess(raw []byte) string {
 		}
 	}
 	switch {
-	case odd > len(raw)/4 && even < odd/4:
+	case odd > len(raw)/4 && 4*even < odd:
 		return "utf-16le"
-	case even > len(raw)/4 && odd < even/4:
+	case even > len(raw)/4 && 4*odd < even:
 		return "utf-16be"
 	}
 	return "windows-1252"

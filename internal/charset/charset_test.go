@@ -177,6 +177,34 @@ func TestCutTextBeginsAndEndsWithACharacter(t *testing.T) {
 	}
 }
 
+func TestAdviceIsWhatHelps(t *testing.T) {
+	utf16, _ := Find("utf-16le")
+	for raw, c := range map[string]struct {
+		declared *Encoding
+		want     string
+	}{
+		"caf\xe9":             {nil, `name the encoding, such as encoding = "windows-1252", or use as = "bytes"`},
+		"a\x00b":              {utf16, `name another encoding than "utf-16le", or use as = "bytes"`},
+		"\xff\xfea\x00b":      {nil, `use as = "bytes", because the byte order mark of the text names the encoding`},
+		"\xef\xbb\xbfcaf\xe9": {nil, `use as = "bytes", because the byte order mark of the text names the encoding`},
+	} {
+		_, bad := Show([]byte(raw), c.declared)
+		if got := Advice([]byte(raw), bad); got != c.want {
+			t.Errorf("%q: %s", raw, got)
+		}
+	}
+}
+
+func TestUTF16WithoutAMarkIsGuessed(t *testing.T) {
+	for text, want := range map[string]string{
+		"a\x00b\x00\n\x00": "utf-16le", "\x00a\x00b\x00\n": "utf-16be", "": "", "ab": "", "first\x00second\x00": "", "\x00\x00\x00\x00": "",
+	} {
+		if got := GuessUTF16(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
 func TestGuess(t *testing.T) {
 	for raw, want := range map[string]string{
 		"n\x00a\x00m\x00e\x00": "utf-16le", "\x00n\x00a\x00m\x00e": "utf-16be", "caf\xe9": "windows-1252", "": "windows-1252",

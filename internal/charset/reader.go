@@ -16,6 +16,7 @@ type Reader struct {
 	e       *Encoding
 	decoder transform.Transformer // nil for UTF-8
 	started bool                  // the byte order mark was read
+	marked  bool                  // there is a byte order mark
 	err     error                 // of src
 
 	raw    []byte // what was read and is not decoded
@@ -49,7 +50,7 @@ func newPartReader(raw []byte, e *Encoding) *Reader {
 
 // start begins to decode after a byte order mark of a size.
 func (r *Reader) start(e *Encoding, mark int) {
-	r.started, r.e, r.offset = true, e, int64(mark)
+	r.started, r.marked, r.e, r.offset = true, mark > 0, e, int64(mark)
 	if e != nil {
 		r.decoder = e.enc.NewDecoder()
 	}
@@ -131,7 +132,7 @@ func (r *Reader) take(n int) {
 func (r *Reader) fail(at, size int) {
 	line := 1 + r.line + bytes.Count(r.text, []byte{r.LineEnd})
 	found := bytes.Clone(r.raw[at : at+size])
-	r.faults = append(r.faults, Fault{len(r.text), &Error{r.e, found, r.offset + int64(at), line}})
+	r.faults = append(r.faults, Fault{len(r.text), &Error{r.e, found, r.offset + int64(at), line, r.marked}})
 	r.text = append(r.text, "\uFFFD"...)
 }
 
