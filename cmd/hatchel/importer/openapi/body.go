@@ -65,6 +65,7 @@ func (g *generator) body(op *operation, parameters []node) error {
 		}
 		return nil
 	}
+	g.loseKeys(b)
 	rank := bodyRank(b.mediaType)
 	switch {
 	case rank <= 3:

@@ -54,11 +54,28 @@ func (g *generator) credential(op *operation, p *parameter, n node) (sent bool, 
 	if optional {
 		detail += ", which is optional: set " + p.secret.env + " if the service requires it"
 	}
-	if !slices.ContainsFunc(g.result.Losses, func(l importer.Loss) bool { return l.Detail == detail }) {
-		g.result.Lose(g.Name, "credential became a secret", detail, n.place())
-	}
+	g.loseKey("credential became a secret", detail, n)
 	op.addParameter(p)
 	return true, nil
+}
+
+// loseKeys reports members of a body that carry a key of the service. Operations such as a login have passwords as data.
+func (g *generator) loseKeys(b *bodyOf) {
+	for _, m := range sent(b.schema) {
+		s := follow(m.schema)
+		isKey := keyNames.MatchString(m.name) || credential.IsName(m.name) && !passwordNames.MatchString(m.name)
+		if isKey && s.kind == stringKind && s.enum == nil {
+			g.loseKey("credential is an input", "the member "+m.name+" of bodies: write a secret in its place if it is "+
+				"a key of the service", s.at)
+		}
+	}
+}
+
+// loseKey reports a key at the first place that has it.
+func (g *generator) loseKey(kind, detail string, n node) {
+	if !slices.ContainsFunc(g.result.Losses, func(l importer.Loss) bool { return l.Detail == detail }) {
+		g.result.Lose(g.Name, kind, detail, n.place())
+	}
 }
 
 // isCredential reports whether a parameter carries a key of the service rather than data of a call.

@@ -140,6 +140,10 @@ func TestLossesOfAnOperationAreReported(t *testing.T) {
 			{"a": {"enum": ["x", {}]}}}}}}}`, `values that are not checked a: "x", an object or a list`},
 		"a boolean with one value": {`{"requestBody": {"content": {"application/json": {"schema": {"properties":
 			{"a": {"type": "boolean", "enum": [true]}}}}}}}`, `values that are not checked a: true`},
+		"a key in a body": {`{"requestBody": {"content": {"application/json": {"schema": {"properties":
+			{"api_key": {"type": "string"}}}}}}}`, `credential is an input the member api_key of bodies`},
+		"a key in a form": {`{"requestBody": {"content": {"application/x-www-form-urlencoded": {"schema": {"properties":
+			{"client_secret": {"type": "string"}}}}}}}`, `credential is an input the member client_secret of bodies`},
 		"a number of members": {`{"requestBody": {"content": {"application/json": {"schema": {"minProperties": 1, "properties":
 			{"a": {"type": "boolean"}}}}}}}`, `number of members is not checked`},
 		"a field of a form that is left out": {`{"requestBody": {"content": {"multipart/form-data": {"schema":
