@@ -155,7 +155,7 @@ func TestAnAddressOfARedirectIsShownWithoutSecrets(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := serve(t, func(w nethttp.ResponseWriter, _ *nethttp.Request) {
 				w.Header().Set("Location", location)
-				w.WriteHeader(302)
+				w.WriteHeader(nethttp.StatusFound)
 			})
 			_, err := adaptertest.Bind(t, source(s.URL, "  auth {\n    bearer = secret.key\n  }", "", `    post = "/"`)).Do(t.Context(), `{}`)
 			f := wantFault(t, err)
@@ -168,13 +168,13 @@ func TestAnAddressOfARedirectIsShownWithoutSecrets(t *testing.T) {
 	t.Run("an address that is none", func(t *testing.T) {
 		s := serve(t, func(w nethttp.ResponseWriter, _ *nethttp.Request) {
 			w.Header().Set("Location", "http://[s3cret-k3y")
-			w.WriteHeader(302)
+			w.WriteHeader(nethttp.StatusFound)
 		})
 		for _, method := range []string{"get", "post"} {
 			_, err := adaptertest.Bind(t, source(s.URL, "", "", "    "+method+` = "/"`)).Do(t.Context(), `{}`)
 			f := wantFault(t, err)
 			wantPart(t, f.Message, "the service returned 302 Found, a redirect to an address that is not a URL")
-			if f.Status != 302 || f.Change != adapters.ChangeAnswered {
+			if f.Status != nethttp.StatusFound || f.Change != adapters.ChangeAnswered {
 				t.Errorf("%+v", f)
 			}
 		}

@@ -104,7 +104,7 @@ func TestDecoderIsThatOfTheLibrary(t *testing.T) {
 				continue
 			}
 			text, faults := decodeAll(raw, e)
-			want := strings.ToValidUTF8(string(raw), "\uFFFD")
+			var want string
 			if e != nil {
 				decoded, _ := e.enc.NewDecoder().Bytes(raw)
 				want = string(decoded)

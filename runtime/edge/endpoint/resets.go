@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 the server of package net/http gives nobody the frames of its connections
+
 package endpoint
 
 import (
