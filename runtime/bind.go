@@ -100,7 +100,7 @@ func (c *compiler) bindBackend(b *hcl.Backend, log *slog.Logger) (adapters.Actio
 		return nil, fmt.Errorf("this program has no backend %q", b.Kind)
 	}
 	env := c.build.adapterEnv(&c.g.cleanups)
-	env.Log = log.With("backend", b.Kind)
+	env.Log = c.g.Env.Scrubber.Logger(log.With("backend", b.Kind))
 	env.Warn = func(field any, summary, detail string) { c.diags.Warnf(b.RangeOf(field), summary, "%s", detail) }
 	if b.Connection != nil {
 		opened, ok := c.connections[b.Connection]

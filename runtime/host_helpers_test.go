@@ -80,6 +80,7 @@ func (b *fakeBlock) Describe(*hcl.Connection) (hcl.Effects, error) {
 type fakeAction struct {
 	*fakeBlock
 	backend *fakeBackend
+	log     *slog.Logger
 }
 
 func (a *fakeAction) Do(ctx context.Context, call *adapters.Call) (any, error) {
@@ -95,6 +96,7 @@ func (a *fakeAction) Do(ctx context.Context, call *adapters.Call) (any, error) {
 	if a.Value != nil {
 		v, err = a.Value.Eval(call.Frame)
 	}
+	a.log.Debug("value evaluated", "value", v, "cause", fmt.Errorf("of %v", v))
 	return map[string]any{"value": v}, err
 }
 
@@ -141,7 +143,7 @@ func (w *fakeBackend) adapters() adapters.Set {
 		}
 		w.record("bind %s", b.Do)
 		env.Defer(func() error { w.record("undo %s", b.Do); return nil })
-		return &fakeAction{b, w}, nil
+		return &fakeAction{b, w, env.Log}, nil
 	}
 	open := func(ctx context.Context, c *fakeConnection, env adapters.Env) (any, error) {
 		if c.Name == "broken" {

@@ -3,6 +3,7 @@ package runtime
 import (
 	"encoding/base64"
 	"encoding/json"
+	"log/slog"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -97,5 +98,25 @@ tool "t" {
 		`{"type":"resource_link","uri":"x://(secret)","name":"(secret)","title":"of (secret)","description":"is (secret)"}]`
 	if !strings.Contains(answer, want) {
 		t.Errorf("%s\nwithout %s", answer, want)
+	}
+}
+
+// What a backend writes to the log has no secrets in any spelling.
+func TestLinesOfBackendsHaveNoSecrets(t *testing.T) {
+	var log strings.Builder
+	h := newHost(t, "", logTo(&log, slog.LevelDebug), func(o *HostOptions) {
+		o.Load.Getenv = func(string) (string, bool) { return "first-value-of-it", true }
+	})
+	load(t, h, `secret "token" { env = "TOKEN" }
+tool "t" {
+  description = "Echoes."
+  input "text" { type = string }
+  fake { value = input.text }
+}`)
+	callTool(t, h, "t", `{"text": "u:Zmlyc3QtdmFsdWUtb2YtaXQ= %66irst-value-of-it"}`)
+	for _, want := range []string{`value="u:(secret)Q= (secret)"`, `cause="of u:(secret)Q= (secret)"`, "tool=t backend=fake"} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("%s\nwithout %s", log.String(), want)
+		}
 	}
 }
