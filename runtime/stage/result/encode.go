@@ -23,8 +23,7 @@ const maxStructuredFactor = 4
 func (s *Shaper) Encode(r *Result) (err error) {
 	if r.HasValue && (s.defaults.structured || !r.HasText) {
 		if r.Structured, err = value.AppendJSON(r.Structured, r.Value); err != nil {
-			_, err = AppendText(nil, r.Value)
-			return failure.AsFault(err)
+			return failure.AsFault(explainJSON(err))
 		}
 		if limit := maxStructuredFactor * s.MaxText; s.defaults.structured && len(r.Structured) > limit {
 			size := len(r.Structured)

@@ -90,9 +90,13 @@ func AppendText(dst []byte, v any) ([]byte, error) {
 		return append(dst, strings.ToValidUTF8(string(v), "\ufffd")...), nil
 	}
 	dst, err := value.AppendJSON(dst, v)
+	return dst, explainJSON(err)
+}
+
+// explainJSON returns the error of value.AppendJSON in the words of a result.
+func explainJSON(err error) error {
 	if errors.Is(err, value.ErrBytes) {
-		const text = "the result contains raw bytes, which cannot be sent as JSON; encode them with base64encode"
-		err = errors.New(text)
+		return errors.New("the result contains raw bytes, which cannot be sent as JSON; encode them with base64encode")
 	}
-	return dst, err
+	return err
 }
