@@ -154,6 +154,9 @@ func (g *generator) parameter(op *operation, n node, in string) error {
 			printable.Reveal(p.wire, "")+" is required, so it is sent with them", n)
 	}
 	p.simplify(g, op)
+	if in != "query" && !p.asJSON {
+		p.refuseSeparators()
+	}
 	if in == "query" && n.get("allowReserved").isTrue() && (p.schema.kind == stringKind || !p.schema.isScalar()) {
 		g.lose(op, "reserved characters are percent-encoded", p.wire+" has allowReserved", n)
 	}
@@ -261,6 +264,23 @@ func (p *parameter) simplify(g *generator, op *operation) {
 			}
 		}
 	}
+}
+
+// refuseSeparators gives the texts of a list a pattern without the separator, which would make two elements of one: a
+// path or a header cannot escape it.
+func (p *parameter) refuseSeparators() {
+	s := p.schema
+	if s.kind != listKind && s.kind != setKind {
+		return
+	}
+	elem := *follow(s.elem)
+	if elem.kind != stringKind || elem.enum != nil || elem.pattern != "" || elem.format != "" {
+		return
+	}
+	elem.pattern, elem.plain = "^[^"+p.separator()[:1]+"]*$", nil
+	list := *s
+	list.elem = &elem
+	p.schema = &list
 }
 
 // describeAsText says in a text which alternatives of a schema it may be. A text that has no bounds needs no words.
