@@ -263,10 +263,14 @@ func (g *generator) addTools(t *table) {
 		base = importer.Identifier(t.schema) + "_" + base
 	}
 	g.add(t, "list", base, g.list(t))
+	also := "" // what has no tool besides
+	if g.options.Writes {
+		also = "; no insert and no update tool is written either"
+	}
 	if t.key == nil {
 		if !t.view {
 			const noKey = "the table has neither a primary key nor a unique index without nulls"
-			g.result.Lose(t.origin(), "no get tool", cmp.Or(t.noKey, noKey), "")
+			g.result.Lose(t.origin(), "no get tool", cmp.Or(t.noKey, noKey)+also, "")
 		}
 		return
 	}
@@ -275,7 +279,7 @@ func (g *generator) addTools(t *table) {
 		if c.credential {
 			why = c.why()
 		}
-		g.result.Lose(t.origin(), "no get tool", c.name+" of the key "+why, c.name)
+		g.result.Lose(t.origin(), "no get tool", c.name+" of the key "+why+also, c.name)
 		return
 	}
 	g.add(t, "get", base, g.get(t))
