@@ -59,14 +59,15 @@ func (g *generator) credential(op *operation, p *parameter, n node) (sent bool, 
 	return true, nil
 }
 
-// loseKeys reports members of a body that carry a key of the service. Operations such as a login have passwords as data.
+// loseKeys reports members of a body that carry a key of the service. Operations such as a login have passwords as
+// data.
 func (g *generator) loseKeys(b *bodyOf) {
 	for _, m := range sent(b.schema) {
 		s := follow(m.schema)
 		isKey := keyNames.MatchString(m.name) || credential.IsName(m.name) && !passwordNames.MatchString(m.name)
 		if isKey && s.kind == stringKind && s.enum == nil {
-			g.loseKey("credential is an input", "the member "+m.name+" of bodies: write a secret in its place if it is "+
-				"a key of the service", s.at)
+			g.loseKey("credential is an input", "the member "+m.name+" of bodies: write a secret in its place if it "+
+				"is a key of the service", s.at)
 		}
 	}
 }
