@@ -26,14 +26,18 @@ func TestTheIdentityOfATypeDoesNotChangeWithClients(t *testing.T) {
 
 // Vertex AI refuses an anyOf with a text or a default beside it, and clients leave out a tool whose input is repeated in
 // a header and has no single type.
-func TestWhatMayBeNullIsWrittenAsClientsLoadIt(t *testing.T) {
+func TestAlternativesAreWrittenAsClientsLoadThem(t *testing.T) {
 	text := (&Type{Kind: String, Title: "T", Description: "D", Examples: []any{"a"}}).AsNullable()
 	header := *text
 	header.Header = "Region"
+	union := OneOf(&Type{Kind: Integer, Description: "A number."}, &Type{Kind: String})
+	union.Description, union.Examples = "D.", []any{1, "a"}
 	for want, m := range map[string]*Member{
-		`{"anyOf":[{"type":"string","title":"T","description":"D","examples":["a"]},{"type":"null"}]}`:               {Type: text, HasDefault: true},
-		`{"anyOf":[{"type":"string","title":"T","description":"D","default":"x","examples":["a"]},{"type":"null"}]}`: {Type: text, HasDefault: true, Default: "x"},
-		`{"type":"string","title":"T","description":"D","examples":["a"],"x-mcp-header":"Region"}`:                   {Type: &header, HasDefault: true},
+		`{"anyOf":[{"type":"string","title":"T","description":"D","examples":["a"]},{"type":"null"}]}`:                      {Type: text, HasDefault: true},
+		`{"anyOf":[{"type":"string","title":"T","description":"D","default":"x","examples":["a"]},{"type":"null"}]}`:        {Type: text, HasDefault: true, Default: "x"},
+		`{"anyOf":[{"type":"integer","description":"D.\nA number.","examples":[1,"a"]},{"type":"string","default":"x"}]}`:   {Type: union, HasDefault: true, Default: "x"},
+		`{"anyOf":[{"type":"integer","description":"D.\nA number.","examples":[1,"a"]},{"type":"string"},{"type":"null"}]}`: {Type: union.AsNullable(), HasDefault: true},
+		`{"type":"string","title":"T","description":"D","examples":["a"],"x-mcp-header":"Region"}`:                          {Type: &header, HasDefault: true},
 	} {
 		m.Name, m.Optional = "a", true
 		want = `{"type":"object","properties":{"a":` + want + `},"additionalProperties":false}`

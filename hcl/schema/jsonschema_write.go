@@ -137,6 +137,10 @@ func (t *Type) writeKeywords(o *jsonWriter, m *Member) {
 		t.writeNullable(o, m)
 		return
 	}
+	if o.clients && t.OneOf != nil && !t.hasExtra("anyOf") {
+		t.writeUnion(o, m)
+		return
+	}
 	if t.OneOf == nil {
 		t.writeType(o)
 	}
@@ -144,7 +148,7 @@ func (t *Type) writeKeywords(o *jsonWriter, m *Member) {
 	switch {
 	case o.review:
 		o.text("description", t.Description)
-	case o.clients && t.OneOf == nil:
+	case o.clients:
 		o.text("description", t.descriptionWithTitles())
 	default:
 		o.text("description", t.descriptionWithUpload())
@@ -168,10 +172,43 @@ func (t *Type) writeKeywords(o *jsonWriter, m *Member) {
 	t.writeExtra(o)
 }
 
-// writeNullable writes a type and null as alternatives, with the texts and the default within the first: Vertex AI
-// refuses an anyOf with another member that it knows. A default of null is left out, because that is what an absent
-// member is. An input that clients repeat in a header is written without null: they leave out a tool if its type is
-// not a single one.
+// writeUnion writes alternatives with the texts of the type within the first and the default within the first that
+// accepts it: Vertex AI refuses an anyOf with another member that it knows. A default of null is left out, because that
+// is what an absent member is.
+func (t *Type) writeUnion(o *jsonWriter, m *Member) {
+	var takesDefault *Type
+	if m != nil && m.Default != nil {
+		takesDefault = t.alternativeOf(m.Default, &checkTime{limit: Unlimited})
+	}
+	o.key("anyOf")
+	o.nest("[]", func() {
+		for i, a := range t.OneOf {
+			var def *Member
+			if a == takesDefault {
+				def = m
+			}
+			if texts := strings.TrimSpace(t.Description + "\n" + a.Description); i == 0 &&
+				(texts != a.Description || t.Title != "" || len(t.Examples) > 0) {
+				first := *a
+				first.Description = texts
+				first.Title = cmp.Or(a.Title, t.Title)
+				first.Examples = slices.Concat(t.Examples, a.Examples)
+				a = &first
+			}
+			o.next()
+			a.write(o, def)
+		}
+		if t.Nullable {
+			o.next()
+			o.value(map[string]any{"type": "null"})
+		}
+	})
+	o.text("x-mcp-header", t.Header)
+	t.writeExtra(o)
+}
+
+// writeNullable writes a type and null as alternatives, as writeUnion does. An input that clients repeat in a header is
+// written without null: they leave out a tool if its type is not a single one.
 func (t *Type) writeNullable(o *jsonWriter, m *Member) {
 	notNull := *t.NotNull()
 	if m != nil && m.Default == nil {
