@@ -69,7 +69,7 @@ func (b *block) spec() hcl.Spec {
 			hcl.Attr(&b.Query, "query",
 				"Query parameters. Null omits a parameter, a list repeats it.").AllowSecret(),
 			hcl.Attr(&b.Separators, "separators", "What separates the elements of a list that is one parameter of "+
-				"query or one field of form, by its name, such as { tags = \",\" } for tags=a,b. An element is "+
+				"query or one field of form, by the name of it: a comma for tags=a,b. An element is "+
 				"escaped, so that a separator within it is none. An empty list is left out.").FixedKeys(),
 			hcl.Headers(&b.Headers, "headers", "Headers, which override those of the connection if the block names "+
 				"them. A map with names that come with the call cannot. Null omits a header."),
