@@ -123,7 +123,7 @@ func TestOnlyOutputThatIsReadMustBeText(t *testing.T) {
 
 func TestMistakesOfEncodingsAreRejectedAtLoad(t *testing.T) {
 	for arguments, want := range map[string]string{
-		`encoding = "latin-1"`:                  `There is no encoding "latin-1". Did you mean "latin1"?`,
+		`encoding = "latni1"`:                   `There is no encoding "latni1". Did you mean "latin1"?`,
 		`encoding = "klingon"`:                  `There is no encoding "klingon". Write one of the WHATWG Encoding Standard or of the IANA registry`,
 		"as = \"bytes\"\nencoding = \"latin1\"": "encoding is that of text, but stdout is read as bytes",
 		"as = \"text\"\nparse = \"json\"":       "as, parse",
