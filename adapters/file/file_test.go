@@ -309,7 +309,7 @@ func TestMistakesAreRejectedAtLoad(t *testing.T) {
 		"read = \"a\"\n if_exists = \"fail\"":                     "7:14: Backend refused: if_exists belongs to write",
 		"read = \"a\"\n as = \"json\"\n first = 1":                "first counts lines",
 		"read = \"a\"\n as = \"csv\"\n delimiter = \"ab\"":        "delimiter must be one character",
-		"read = \"a\"\n encoding = \"latin-1\"":                   `Did you mean "latin1"?`,
+		"read = \"a\"\n encoding = \"latni1\"":                    `Did you mean "latin1"?`,
 		"read = \"a\"\n encoding = \"latin1\"\n as = \"bytes\"":   "encoding is that of text, but the file is read as bytes",
 		"write = \"a\"\n content = \"x\"\n encoding = \"latin1\"": "encoding belongs to read",
 		"write = \"a\"": "write content = …",

@@ -116,6 +116,7 @@ func describeRedirect(resp *nethttp.Response, limit int, secrets []string) strin
 	}
 	to, err := resp.Location()
 	if err != nil {
+		//lint:ignore SA1008 the name is not the one that net/http reads
 		if resp.Header[badLocation] == nil { // a redirect that names nothing
 			return ""
 		}

@@ -189,7 +189,9 @@ func TestAnAddressOfARedirectIsShownWithoutSecrets(t *testing.T) {
 func TestARedirectMayBeTheAnswer(t *testing.T) {
 	other := httptest.NewServer(respond(`{}`))
 	defer other.Close()
-	s := serve(t, func(w nethttp.ResponseWriter, r *nethttp.Request) { nethttp.Redirect(w, r, other.URL, 302) })
+	s := serve(t, func(w nethttp.ResponseWriter, r *nethttp.Request) {
+		nethttp.Redirect(w, r, other.URL, nethttp.StatusFound)
+	})
 	b := adaptertest.Bind(t, source(s.URL, "", "", "    get = \"/\"\n    as = \"text\"\n    ok_status = [302]"))
 	out, err := b.Do(t.Context(), `{}`)
 	if err != nil || out["headers"].(map[string]any)["location"] != other.URL {

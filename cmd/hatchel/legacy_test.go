@@ -16,6 +16,7 @@ const legacyFolder = "runtime/edge/mcp/legacy"
 // legacyDoor are the files outside of legacyFolder that name it: what opens the server of legacy clients, what keeps
 // their sessions, and tests of such clients.
 var legacyDoor = []string{
+	"runtime/approval_disconnect_test.go",
 	"runtime/ask_legacy_test.go",
 	"runtime/durable/store/session.go",
 	"runtime/edge/console/console_test.go",

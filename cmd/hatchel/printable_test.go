@@ -68,7 +68,7 @@ func TestTextsAreCutBetweenCharactersInOnePlace(t *testing.T) {
 		}
 		for _, d := range file.Decls {
 			f, ok := d.(*ast.FuncDecl)
-			if !ok || f.Name.Name == "trimPartialRune" { // the end of what has arrived
+			if !ok || f.Name.Name == "decodeUTF8" { // the end of what has arrived
 				continue
 			}
 			ast.Inspect(f, func(n ast.Node) bool {

@@ -82,7 +82,7 @@ type outcome struct {
 func call(t *testing.T, config, mocks string) outcome {
 	t.Helper()
 	dir := t.TempDir()
-	m := test.NewMocks(test.Setup{Kinds: kinds, Mocks: parse(t, mocks), Dir: dir, Secrets: hush})
+	m := test.NewMocks(test.Setup{Kinds: kinds, Mocks: parse(t, mocks), Dir: dir, Secrets: hush, Timeout: time.Minute})
 	defer m.Close()
 	b := adaptertest.Bind(t, adaptertest.Source{Set: all.Set(), Dir: dir, Mocks: m, HCL: config,
 		Env: map[string]string{"TOKEN": "hush-hush-1"}})
