@@ -166,7 +166,7 @@ func TestNothingIsChangedButWhatIsRemoved(t *testing.T) {
 		"é", "Ω", "\xff", `"`, "YWJj", "ZA==", "6465", "…", " ", "(secret)"}, secrets...)
 	s := NewScrubber(secrets)
 	removed := 0
-	for range 20_000 {
+	for range 5_000 {
 		var b strings.Builder
 		for range r.IntN(30) {
 			b.WriteString(units[r.IntN(len(units))])
