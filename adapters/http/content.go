@@ -31,9 +31,13 @@ func (c *content) codingFailure() *failure {
 	if c.coding == "" {
 		return nil
 	}
-	message := fmt.Sprintf("the service's response has the content encoding %s, which is not supported; %s are",
-		cut.Runes(c.coding, 60), contentcoding.Supported)
-	return newPermanentFailure(message, nil)
+	return newPermanentFailure("the service's response has "+unsupportedCoding(c.coding), nil)
+}
+
+// unsupportedCoding names a content coding in a message, with those that are supported.
+func unsupportedCoding(coding string) string {
+	return fmt.Sprintf("the content encoding %s, which is not supported; %s are", cut.Runes(coding, 60),
+		contentcoding.Supported)
 }
 
 // usualTypes are values of Content-Type that need no parsing.

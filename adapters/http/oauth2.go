@@ -143,8 +143,7 @@ func describeNoToken(resp *nethttp.Response, m map[string]any, token string) str
 	case m != nil && token != "" && kind != "":
 		return fmt.Sprintf(" but one of the type %q", cut.Runes(kind, 60))
 	case m == nil && coding != "":
-		return fmt.Sprintf(" but a body with the content encoding %s, which is not supported; %s are",
-			cut.Runes(coding, 60), contentcoding.Supported)
+		return " but a body with " + unsupportedCoding(coding)
 	case m == nil && err == nil:
 		return " but " + cut.Runes(mediaType, 60)
 	}

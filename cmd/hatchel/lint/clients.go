@@ -16,7 +16,7 @@ import (
 
 // ClientLimit is something that a client or the API of its model refuses, or cuts.
 type ClientLimit struct {
-	What    string // that is refused
+	What    string // what is refused or cut
 	Clients string
 	Does    string // what they do about it
 	Date    string // of the source
