@@ -16,6 +16,8 @@ import (
 
 	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/zstd"
+
+	"hatchel/internal/cut"
 )
 
 // maxCodings is the maximum number of codings of a body; curl has the same limit.
@@ -119,6 +121,12 @@ func Unknown(header http.Header) string {
 		return slices.Contains(noCodings, strings.ToLower(name))
 	})
 	return strings.Join(codings, ", ")
+}
+
+// Unsupported names a content coding in a message, with those that are supported.
+func Unsupported(coding string) string {
+	return fmt.Sprintf("the content encoding %s, which is not supported; %s are", cut.Runes(coding, 60),
+		Supported)
 }
 
 // opener begins to decode.

@@ -335,9 +335,9 @@ type Closer struct {
 }
 
 // GiveUp closes a file that is no longer the one at the path, or has another content, so that the one at the path
-// can be opened. It waits for other processes and readers, at most for patience. An error says why the file at
+// can be opened. It waits for other processes and readers, at most for timeout. An error says why the file at
 // the path must not be opened; one that is fs.ErrNotExist says that there is none.
-func (f *File) GiveUp(ctx context.Context, patience time.Duration, connections Closer) error {
+func (f *File) GiveUp(ctx context.Context, timeout time.Duration, connections Closer) error {
 	now, err := statMain(f.path)
 	if err == nil {
 		err = f.paths.statLog(&now)
@@ -364,9 +364,9 @@ func (f *File) GiveUp(ctx context.Context, patience time.Duration, connections C
 			defer free()
 		}
 		if known.sameMain(now) {
-			err = f.settle(ctx, patience, now)
+			err = f.settle(ctx, timeout, now)
 		} else {
-			err = f.leave(ctx, patience, now)
+			err = f.leave(ctx, timeout, now)
 		}
 	}
 	if err != nil {
@@ -384,14 +384,14 @@ func (f *File) GiveUp(ctx context.Context, patience time.Duration, connections C
 
 // leave makes sure that a file which was moved away or removed has what is in its WAL, and that the WAL does not stay
 // behind at the path, where SQLite would take it for that of the new file.
-func (f *File) leave(ctx context.Context, patience time.Duration, now files) error {
+func (f *File) leave(ctx context.Context, timeout time.Duration, now files) error {
 	if f.anchor.readOnly {
 		if log, err := f.paths.readLog(); err != nil || log.size > 0 && f.known.Load().ownsLog(now) {
 			return fmt.Errorf("%s is that of another file than the one now at the path; remove it", f.paths.wal)
 		}
 		return nil
 	}
-	for deadline := time.Now().Add(patience); ; {
+	for deadline := time.Now().Add(timeout); ; {
 		f.mu.Lock()
 		_, err := f.anchor.row("PRAGMA wal_checkpoint(PASSIVE)")
 		w, stateErr := f.walState()
@@ -432,9 +432,9 @@ func (f *File) setLogAside() (aside string, err error) {
 
 // settle makes sure that nothing of a WAL can be mixed with a main file that was changed in place. It returns nil
 // if the file can be opened again.
-func (f *File) settle(ctx context.Context, patience time.Duration, now files) error {
+func (f *File) settle(ctx context.Context, timeout time.Duration, now files) error {
 	known := f.known.Load()
-	for deadline := time.Now().Add(patience); ; {
+	for deadline := time.Now().Add(timeout); ; {
 		f.mu.Lock()
 		w, err := f.walState()
 		pending := w.frames > w.copied
