@@ -14,7 +14,7 @@
 #   make load           2,000 subscribed clients, 500 calls a second and changes for a minute; LOAD="-for 10s" changes that
 #   make soak           all kinds of clients and authors at once for SOAK (default 5m) with -race, then for a minute without
 #   make kill           kill processes during payments KILLS times (default 1000) on SQLite and on PostgreSQL; no payment
-#                       may be repeated or lost, and a webhook is told of every answer
+#                       may be repeated or lost, and a webhook is told of every answer; during sign-ins KILLS/4 times
 #   make replicas       kill and replace the processes of a server ROUNDS times (default 10) under clients of every SDK; no session
 #                       and no call of another process may be lost; OTHER=<program> runs a program of another version in place of
 #                       half of the processes, as during an upgrade
@@ -98,7 +98,8 @@ matrices:
 
 bounds:
 	.ci/services go test -count 1 -timeout 10m ./examples -run ConsoleInABrowserShowsCallsAsTheyHappen -bounds
-	go test -count 1 -timeout 10m ./cmd/hatchel/e2e -run 'ServeFollowsARepository|NoProgramOutlivesAKilledServer|EndsStreamsOfEventsAtOnce' -bounds
+	.ci/services go test -count 1 -timeout 10m ./cmd/hatchel/e2e -bounds \
+		-run 'ServeFollowsARepository|NoProgramOutlivesAKilledServer|EndsStreamsOfEventsAtOnce|AnEndedSignInIsKnown|SignInsAreRefreshed'
 
 # A module of its own reads the examples of Kubernetes and Docker with the types of those programs.
 manifests:
@@ -137,7 +138,7 @@ soak:
 	go run ./cmd/hatchel-bench soak -for 1m -race=false
 
 kill:
-	.ci/services go test -count 1 -timeout 3h -v -run '^TestAKilledProcessDoesNothingTwice$$' ./cmd/hatchel/e2e -kills $(KILLS)
+	.ci/services go test -count 1 -timeout 3h -v -run '^TestAKilledProcess' ./cmd/hatchel/e2e -kills $(KILLS)
 
 replicas:
 	.ci/services go test -count 1 -timeout 1h -v -run 'Replicas|TestAProcessServesWhatEarlierOnesHaveStored' ./cmd/hatchel/e2e \

@@ -147,10 +147,12 @@ type Call struct {
 	Cut *Cut
 	// Owner identifies the caller; it is empty for an anonymous call.
 	Owner string
-	// Token returns the token that the caller has authenticated with, and until when it is valid.
-	// It is nil if the caller used no token. The token may only be exchanged for another one: it
-	// must not be sent anywhere else and must not be stored.
-	Token func() (text string, until time.Time)
+	// Token returns the token that the caller has authenticated with, or that of the provider where the
+	// caller has signed in, and until when it is valid. It is nil if the caller used no token. It is called
+	// only when the token is needed, because it may ask the provider; its error is a sentence for the caller.
+	// The token may only be exchanged for another one: it must not be sent anywhere else and must not be
+	// stored.
+	Token func(ctx context.Context) (text string, until time.Time, err error)
 	// Key is the idempotency key of this call, block and element. A backend that supports such keys
 	// performs the same key once. It is empty if the call has none.
 	Key string
@@ -218,12 +220,20 @@ type Fault struct {
 
 	Unavailable bool          // the backend is unavailable; circuit breakers count these faults
 	NotSent     bool          // nothing was sent, so the call can be repeated
+	SaysNotSent bool          // the failure says that nothing was sent if that is true of the whole call; with NotSent
 	NotFound    bool          // what the call reads does not exist, so a resource made of it does not either
 	RetryAfter  time.Duration // the delay before a retry, or 0
 }
 
 // Error returns the failure as that of an Action which is the whole call.
-func (f *Fault) Error() string { return JoinFailure(f.Message, Unchanged(f.Change), f.Advice) }
+func (f *Fault) Error() string {
+	done := Unchanged(f.Change)
+	if f.SaysNotSent {
+		done = NothingSent
+	}
+	return JoinFailure(f.Message, done, f.Advice)
+}
+
 func (f *Fault) Unwrap() error { return f.Cause }
 
 // Constraint is a rule of a database as far as the database says which one. Its fields hold names and no values;
@@ -248,6 +258,20 @@ type Pooled interface {
 	Pool() (inUse, maximum int)
 }
 
+// SignedIn is a connection that signs in with a credential that it fetches, or an Action of one. Credential returns
+// what it holds, and nil for a connection that fetches none. It fetches nothing.
+type SignedIn interface {
+	Credential() *CredentialState
+}
+
+// CredentialState says what a connection holds, for people who operate a server. It has no secret.
+type CredentialState struct {
+	Identity string // as whom the connection acts, and where its credential is from; empty before there is one
+	Valid    bool
+	Expires  time.Time // zero without a credential, and for one that does not end
+	Failure  string    // of the last fetch; empty if it succeeded, or if there was none
+}
+
 // Creator is a connection whose backend another connection may create, or that creates it itself. Opens
 // returns the name of the backend, which connections to the same one share, and whether this connection
 // creates it. The others are pinged after it.
@@ -265,12 +289,26 @@ type Prober interface {
 	Asks(statement string) bool
 }
 
+// Prover is a connection whose calls act as their callers, and that can ask its backend whether it keeps them apart.
+// Prove is given the Actions that use the connection, and changes nothing. Its errors are for the author; hcl.Blame
+// reports them at an argument of the connection. Faults are errors of the configuration, warnings are not.
+type Prover interface {
+	Prove(ctx context.Context, actions []Action) (faults, warnings error)
+}
+
 // RefusedError is the error of a Probe whose backend refuses statements for what they say, such as a
 // table that does not exist, and not because it is full or does not answer.
 type RefusedError struct {
 	Statements []string
 	Errs       []error // for the author, one for each statement
 }
+
+// ConnectionError is the error of a Probe about its connection: it or an instance of it does not answer, or refuses as
+// whom calls would run. It says nothing about the block.
+type ConnectionError struct{ Cause error }
+
+func (e *ConnectionError) Error() string { return e.Cause.Error() }
+func (e *ConnectionError) Unwrap() error { return e.Cause }
 
 func (e *RefusedError) Error() string   { return errors.Join(e.Errs...).Error() }
 func (e *RefusedError) Unwrap() []error { return e.Errs }

@@ -160,10 +160,16 @@ func (c *Changes) Restore(parts []Part) {
 	}
 }
 
+// NothingSent and NothingChanged are clauses about a call that has failed.
+const (
+	NothingSent    = "nothing was sent"
+	NothingChanged = "nothing was changed"
+)
+
 // Unchanged returns the clause about a failure after which nothing is changed; empty for another one.
 func Unchanged(change Change) string {
 	if change == ChangeUndone {
-		return "nothing was changed"
+		return NothingChanged
 	}
 	return ""
 }

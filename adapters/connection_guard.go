@@ -42,14 +42,6 @@ func NewConnectionGuard(name string, limits hcl.ConnectionLimits, turns Turns) *
 	return guard
 }
 
-// OnChange sets a function that is called with each new state of the breaker, as State returns it. It must be called
-// before all other methods.
-func (g *ConnectionGuard) OnChange(changed func(state string)) {
-	if g != nil {
-		g.changed = changed
-	}
-}
-
 // Do runs a call of an action within the limits. A call that exceeds them
 // fails with a Fault and is not sent.
 func (g *ConnectionGuard) Do(ctx context.Context, a Action, call *Call) (any, error) {

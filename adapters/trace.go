@@ -8,6 +8,7 @@ type Trace func(event, text string)
 
 // The events of a Trace. The number of a page or of a try may follow.
 const (
+	TraceIdentity = "runs" // as whom the Action acts, as in Identity.String
 	TraceSent     = "sent"
 	TraceReceived = "received" // the whole answer; without this event, the output is the answer
 	TraceStderr   = "stderr"

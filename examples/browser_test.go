@@ -164,6 +164,17 @@ func (b *browser) prefer(scheme string) {
 	}))
 }
 
+// resize gives the page another width.
+func (b *browser) resize(width int) {
+	b.t.Helper()
+	b.do(chromedp.Func(func(ctx context.Context, tab *chromedp.Target) error {
+		_, err := cdp.Call(ctx, tab, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
+			Width: int64(width), Height: 760, DeviceScaleFactor: 1,
+		})
+		return err
+	}))
+}
+
 // disableScripts turns the scripts of pages off, or on again.
 func (b *browser) disableScripts(off bool) {
 	b.t.Helper()

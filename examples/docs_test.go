@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/ed25519"
 	"crypto/rand"
+	"crypto/rsa"
 	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
@@ -16,6 +17,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -98,6 +100,12 @@ func (p *page) replace(t *testing.T, texts map[int]string) {
 
 var secretEnv = regexp.MustCompile(`env\s*=\s*"([A-Z_]+)"`)
 
+// authorityFile finds the file of certificate authorities of a connection.
+var authorityFile = regexp.MustCompile(`ca_file\s*=\s*"([^"]+)"`)
+
+// certificateFile finds the file with the certificate of a client's key.
+var certificateFile = regexp.MustCompile(`\scertificate\s*=\s*"([^"]+)"`)
+
 // secretValue returns a value that the secret of an example may have.
 func secretValue(name string) string {
 	switch {
@@ -107,8 +115,29 @@ func secretValue(name string) string {
 		return name + "=postgres://tools:password@127.0.0.1:5432/tools"
 	case strings.HasSuffix(name, "_URL"):
 		return name + "=https://ops.example/hooks"
+	case strings.HasPrefix(name, "PREVIOUS_"):
+		return name + "=fedcba9876543210fedcba9876543210"
+	case strings.HasSuffix(name, "_PEM"):
+		return name + "=" + privateKey()
 	}
 	return name + "=0123456789abcdef0123456789abcdef"
+}
+
+// clientKey is a new key of a client.
+var clientKey = sync.OnceValue(func() *rsa.PrivateKey {
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		panic(err)
+	}
+	return key
+})
+
+func privateKey() string {
+	der, err := x509.MarshalPKCS8PrivateKey(clientKey())
+	if err != nil {
+		panic(err)
+	}
+	return string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
 }
 
 // supportFiles are the files that examples of the documentation read when they are loaded.
@@ -159,6 +188,13 @@ func checkSnippets(t *testing.T, files map[string]string) {
 		if strings.Contains(text, "tls/server.pem") {
 			f.writeCertificate("tls")
 		}
+		for _, m := range authorityFile.FindAllStringSubmatch(text, -1) {
+			f.writeCertificate("tls")
+			f.must(os.Rename(f.file("tls/clients.pem"), f.file(m[1])))
+		}
+		for _, m := range certificateFile.FindAllStringSubmatch(text, -1) {
+			f.writeClientCertificate(m[1])
+		}
 		for _, m := range secretEnv.FindAllStringSubmatch(text, -1) {
 			f.env = append(f.env, secretValue(m[1]))
 		}
@@ -174,6 +210,15 @@ func checkSnippets(t *testing.T, files map[string]string) {
 	if o := f.run("fmt", "--diff", "."); o.stdout != "" || o.code != 0 {
 		t.Errorf("a snippet is not in the canonical style:\n%s%s", o.stdout, o.stderr)
 	}
+}
+
+// writeClientCertificate writes the certificate of clientKey.
+func (f *folder) writeClientCertificate(name string) {
+	f.t.Helper()
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour)}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &clientKey().PublicKey, clientKey())
+	f.must(err)
+	f.write(name, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})))
 }
 
 // writeCertificate writes a certificate, its key, and an authority for clients.
@@ -214,7 +259,11 @@ func checkout(t *testing.T, p *page) *folder {
 	return &folder{t: t, path: root}
 }
 
-// TestTranscriptsArePrinted runs the commands of each console block and compares what they print with the page.
+// fileFence finds the fences with a file, such as "sql tables.sql", which the commands below it use.
+var fileFence = regexp.MustCompile(`^\w+ ([\w./-]+)$`)
+
+// TestTranscriptsArePrinted runs the commands of each console block and compares what they print with the page. Before
+// them it writes the files that the page shows above, which are in the canonical style.
 func TestTranscriptsArePrinted(t *testing.T) {
 	t.Parallel()
 	for _, path := range pagePaths(t) {
@@ -225,8 +274,18 @@ func TestTranscriptsArePrinted(t *testing.T) {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			t.Parallel()
 			f := checkout(t, p)
+			if strings.Contains(p.src, "\n$ psql ") {
+				f.useDatabases()
+			}
 			changed := map[int]string{}
 			for i, b := range p.blocks {
+				if m := fileFence.FindStringSubmatch(b.info); m != nil {
+					f.must(os.MkdirAll(filepath.Dir(f.file(m[1])), 0o755))
+					f.write(m[1], b.text)
+					if o := f.run("fmt", "--diff", "."); o.stdout != "" || o.code != 0 {
+						t.Errorf("%s is not in the canonical style:\n%s%s", m[1], o.stdout, o.stderr)
+					}
+				}
 				if b.info != "console" {
 					continue
 				}
@@ -246,6 +305,9 @@ func TestTranscriptsArePrinted(t *testing.T) {
 	}
 }
 
+// runOfTests finds what differs between two runs of the same tests.
+var runOfTests = regexp.MustCompile(`passed in [\d.hms]+ \(seed \d+\)`)
+
 // replay runs the commands of a transcript and returns it with what they print now.
 func (f *folder) replay(transcript string) string {
 	f.t.Helper()
@@ -260,6 +322,7 @@ func (f *folder) replay(transcript string) string {
 			f.t.Fatal(err)
 		}
 		text := strings.ReplaceAll(string(printed), f.path, "/home/you")
+		text = runOfTests.ReplaceAllString(text, "passed in 1ms (seed 7)")
 		if i > 0 {
 			out.WriteString("\n")
 		}

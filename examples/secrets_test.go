@@ -368,6 +368,7 @@ func (w *watched) watchedPage(path, accept string) string {
 func (w *watched) look() {
 	w.t.Helper()
 	eventually(w.t, "the spans of calls are sent", func() bool { return len(w.collector.Spans()) >= w.calls })
+	eventually(w.t, "the calls are logged", func() bool { return strings.Contains(w.server.log.String(), "call answered") })
 	_, _, spans := w.collector.Requests()
 	shown := map[string]string{
 		"the stream of events": w.watchedPage("/events?follow=false", "text/event-stream"),

@@ -30,18 +30,20 @@ func Blame(field any, format string, args ...any) error { return diag.Blame(fiel
 
 // Specs of blocks, and the types that arguments are decoded into.
 type (
-	Spec       = decode.Spec
-	Field      = decode.Field
-	Value      = decode.Value
-	Size       = decode.Size
-	Statuses   = decode.Statuses
-	SecretText = decode.SecretText
+	Spec        = decode.Spec
+	Field       = decode.Field
+	Value       = decode.Value
+	Size        = decode.Size
+	Statuses    = decode.Statuses
+	SecretText  = decode.SecretText
+	SecretTexts = decode.SecretTexts
 
 	Expr         = hclexpr.Expr
 	StringExpr   = hclexpr.StringExpr
 	TextTemplate = hclexpr.TextTemplate
 	KeyValues    = hclexpr.KeyValues
 	KeyValue     = hclexpr.KeyValue
+	Entry        = hclexpr.Entry
 	SQL          = hclexpr.SQL
 	Script       = hclexpr.Script
 	Argv         = hclexpr.Argv

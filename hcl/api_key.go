@@ -10,6 +10,9 @@ import (
 	"hatchel/hcl/decode"
 )
 
+// KeyPrefix is how the API keys begin that the program generates.
+const KeyPrefix = "hatchel_"
+
 // APIKey is one key of an api_key block, whose keys have everything but Digest and Expires in common.
 // The key itself is not kept.
 type APIKey struct {

@@ -2,6 +2,7 @@ package hcl
 
 import (
 	"hatchel/hcl/decode"
+	"hatchel/hcl/diag"
 )
 
 // Audit is the audit block: the destination of the audit log.
@@ -11,6 +12,7 @@ type Audit struct {
 	Stdout   bool
 	Rotate   decode.Size // the size at which a file is rotated; 0 for never
 	MaxFiles int         // rotated files to keep; 0 for all
+	Omit     []string    // values of identities that are not recorded
 	Range    Range
 }
 
@@ -37,6 +39,8 @@ func (a *Audit) spec() decode.Spec {
 				"The size at which a file is rotated.").DefaultDoc("100MiB").Check(a.checkRotate),
 			decode.PositiveInt(&a.MaxFiles, "max_files", "The number of rotated files to keep; older ones are "+
 				"deleted. By default all are kept.").RenamedFrom("keep"),
+			decode.Attr(&a.Omit, "omit", "What is left out of the records of calls that a connection carries out as "+
+				"their callers: names in session, and role and instance. By default nothing."),
 		},
 	)
 }
@@ -52,6 +56,26 @@ func (a *Audit) checkRotate(d *decode.Decoder, r Range) {
 	if a.Rotate < minRotate {
 		d.Diags.Errorf(r, "Invalid size", "A file that is rotated every %s is too small. The minimum is %s.",
 			a.Rotate, decode.Size(minRotate))
+	}
+}
+
+// checkOmitted reports names in omit that no connection sends: such a value would be recorded.
+func (l *loader) checkOmitted(d *decode.Decoder, b sourceBlock, a *Audit) {
+	if l.partial {
+		return // they may be in an unreadable file
+	}
+	known := map[string]bool{}
+	for _, c := range l.globals.connections {
+		for _, part := range c.IdentityParts() {
+			known[part.Label()] = true
+		}
+	}
+	names := diag.SortedNames(known)
+	for i, name := range a.Omit {
+		if !known[name] {
+			d.Errorf(decode.ElementRange(b.Body.Attributes["omit"].Expr, i), "Nothing to omit",
+				"No connection sends %q for its callers.%s", name, diag.SuggestOr(name, names, diag.ListAre(names)))
+		}
 	}
 }
 
@@ -72,5 +96,6 @@ func (l *loader) decodeAudit() {
 					"archive the table in the database. Remove %s, or write the records to a file.", name)
 			}
 		}
+		l.checkOmitted(d, b, a)
 	})
 }

@@ -3,23 +3,29 @@ package hcl
 import (
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl/decode"
+	"hatchel/hcl/diag"
+	"hatchel/hcl/eval"
 	"hatchel/internal/lazyregexp"
 )
 
-// Auth is the auth block: API keys, JWT issuers and request headers.
+// Auth is the auth block: API keys, JWT issuers, sign-in and request headers.
 type Auth struct {
-	Keys    []*APIKey // by name; one name may have several
-	Issuers []*JWT    // in written order; issuers are unique
-	Headers []string  // request headers that expressions may read, in lower case
-	Range   Range
+	Keys           []*APIKey        // by name; one name may have several
+	Issuers        []*JWT           // in written order; issuers are unique
+	Introspections []*Introspection // in written order; URLs are unique
+	SignIn         *SignIn          // nil for none
+	Headers        []string         // request headers that expressions may read, in lower case
+	Range          Range
 }
 
-func (a *Auth) spec() decode.Spec {
+// spec declares the block. Its rules are compiled in the scope of a call.
+func (a *Auth) spec(call *eval.Scope) decode.Spec {
 	return decode.Spec{
 		decode.Blocks("api_key", "name",
 			"An API key that a client sends as `Authorization: Bearer …` or `X-API-Key`. The label becomes "+
@@ -27,6 +33,14 @@ func (a *Auth) spec() decode.Spec {
 		decode.Blocks("jwt", "", "An issuer of access tokens, which clients send as `Authorization: Bearer "+
 			"…`. Tokens are verified with the issuer's public keys, which are fetched and cached.",
 			func() decode.Spec { return new(JWT).spec() }, a.decodeIssuer),
+		decode.Blocks("introspection", "", "An authorization server that is asked about tokens (RFC 7662) which are "+
+			"neither API keys nor tokens of an issuer that is declared here.",
+			func() decode.Spec { return new(Introspection).spec() }, a.decodeIntrospection),
+		decode.Field{Name: "sign_in", Doc: "Sign-in for people's clients: this server is the authorization server of " +
+			"its own tools, in front of one OpenID provider. Clients need no id of the provider, and get tokens of " +
+			"this server, never those of the provider.",
+			NestedSpec:  func() decode.Spec { return new(SignIn).spec(nil) },
+			DecodeBlock: func(d *decode.Decoder, b *hclsyntax.Block) { a.decodeSignIn(d, b, call) }},
 		decode.StringSet(&a.Headers, "headers", "list of names",
 			"Request headers that expressions may read, as in caller.headers[\"x-tenant\"]. Clients can "+
 				"send any value, so use only headers that a proxy in front of the server sets.", checkHeader),
@@ -62,7 +76,7 @@ func (a *Auth) decodeIssuer(d *decode.Decoder, b *hclsyntax.Block) {
 		return
 	}
 	if j.Algorithms == nil {
-		j.Algorithms = []string{"RS256", "ES256", "EdDSA"}
+		j.Algorithms = slices.Clone(defaultAlgorithms)
 	}
 	for _, other := range a.Issuers {
 		if other.Issuer == j.Issuer {
@@ -90,13 +104,14 @@ func (l *loader) decodeTLS() {
 func (l *loader) decodeAuth() {
 	l.onlyBlock("auth", func(d *decode.Decoder, b sourceBlock) {
 		a := &Auth{Range: headerRange(b.Block)}
-		d.Body(b.Block, a.spec())
-		if len(a.Keys)+len(a.Issuers) == 0 && !d.Diags.HasErrors() && !d.MissingValue &&
-			(l.config.TLS == nil || l.config.TLS.ClientCA == "") {
+		d.Body(b.Block, a.spec(l.base.DuringCall().With("caller", callerRoot())))
+		if len(a.Keys)+len(a.Issuers)+len(a.Introspections) == 0 && a.SignIn == nil && !d.Diags.HasErrors() &&
+			!d.MissingValue && (l.config.TLS == nil || l.config.TLS.ClientCA == "") {
 			d.Errorf(b.DefRange(), "Empty auth",
 				"No credentials declared, so every request would be rejected. Add "+
 					"api_key \"ci\" { … } or jwt { … }.")
 		}
+		a.checkIssuers(d)
 		slices.SortFunc(a.Keys, func(x, y *APIKey) int { return strings.Compare(x.Name, y.Name) })
 		l.config.Auth = a
 		l.env.Authenticated, l.env.CallerHeaders = true, a.Headers
@@ -111,23 +126,46 @@ func scopesField(dst *[]string, name, doc string) decode.Field {
 	return decode.StringSet(dst, name, "list of scopes", doc,
 		func(d *decode.Decoder, r Range, scope string) string {
 			if !scopePattern.MatchString(scope) {
-				d.Diags.Errorf(r, "Invalid scope",
-					"A scope is a word without spaces, quotes or backslashes, as in \"orders:write\", not %q.", scope)
+				reportScope(d, r, scope)
 			}
 			return scope
 		})
 }
 
+func reportScope(d *decode.Decoder, r Range, scope string) {
+	d.Diags.Errorf(r, "Invalid scope",
+		"A scope is a word without spaces, quotes or backslashes, as in \"orders:write\", not %q.", scope)
+}
+
 // requiredScopesField declares the scopes that the caller needs.
 func (w *operationDecoder) requiredScopesField() decode.Field {
-	return scopesField(&w.op.Scopes, "scopes",
+	return decode.StringSet(&w.op.Scopes, "scopes", "list of scopes",
 		"The scopes that the caller's token must have, as in [\"orders:write\"]. A caller without them is "+
-			"told which scopes to request.").Check(func(d *decode.Decoder, r Range) {
+			"told which scopes to request.", w.keepRequiredScope).Check(func(d *decode.Decoder, r Range) {
 		if len(w.op.Scopes) > 0 && len(w.loader.blocks["auth"]) == 0 && !w.loader.partial {
 			d.Diags.Warnf(r, "Scopes without auth",
 				"Scopes cannot be checked without authentication. Declare it, as in auth { jwt { … } }.")
 		}
 	})
+}
+
+// keepRequiredScope returns an element of scopes.
+func (w *operationDecoder) keepRequiredScope(d *decode.Decoder, r Range, scope string) string {
+	auth := w.loader.config.Auth
+	switch {
+	case !scopePattern.MatchString(scope):
+		reportScope(d, r, scope)
+	case auth == nil || auth.SignIn == nil || auth.SignIn.grants(scope):
+	case !slices.ContainsFunc(auth.Keys, func(k *APIKey) bool { return slices.Contains(k.Scopes, scope) }):
+		var declared []string
+		for _, block := range auth.SignIn.ScopeBlocks {
+			declared = append(declared, block.Name)
+		}
+		d.Diags.Warnf(r, "Scope that nobody grants", "Nobody who signs in can have the scope %q, because sign_in has "+
+			"no block for it.%s", scope, diag.SuggestOr(scope, declared, " Add scope "+strconv.Quote(scope)+
+			" { description = \"…\" } there."))
+	}
+	return scope
 }
 
 // TLS is the tls block: the server's certificate and the authorities of client certificates. Paths

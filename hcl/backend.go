@@ -258,6 +258,27 @@ type EffectLister interface {
 	Effects(conn *Connection) []Effect
 }
 
+// TableUse is a table that a statement uses.
+type TableUse struct {
+	// Table is its name after its qualifiers, in lower case where the database ignores case; empty for any table.
+	Table []string
+	// Field is the field whose argument is the statement.
+	Field any
+	// Chosen are the values that choose the rows, as a condition does, and in an INSERT those of the rows: the places
+	// of their expressions.
+	Chosen []Range
+	// Unchosen reports whether every rendering of the statement uses the table in a part of its own, such as a branch
+	// of UNION, whose rows no value of Chosen chooses.
+	Unchosen bool
+}
+
+// TableLister is the configuration of a backend whose statements use tables.
+type TableLister interface {
+	// Tables returns the tables that the statements use. It returns none for a connection that the database itself
+	// confines to the rows of the caller.
+	Tables(conn *Connection) []TableUse
+}
+
 // SourceOf returns where the argument that was decoded into field is written, in the block or in its
 // connection.
 func (b *Backend) SourceOf(field any) (Range, bool) {

@@ -49,10 +49,11 @@ var globalBlocks = []blockType{
 			"local.name."},
 	{name: "tls", form: "tls {", decode: (*loader).decodeTLS, untested: true, spec: specOf[TLS],
 		doc: "Serves HTTPS. At most one."},
-	{name: "auth", form: "auth {", decode: (*loader).decodeAuth, untested: true, spec: specOf[Auth],
-		doc: "Authentication: API keys, JWT issuers and client certificates. With this block every HTTP request must " +
-			"be authenticated, except /healthz and the status of /readyz. Without it the server accepts only " +
-			"connections from this machine. At most one."},
+	{name: "auth", form: "auth {", decode: (*loader).decodeAuth, untested: true,
+		spec: func(*loader, sourceBlock) decode.Spec { return new(Auth).spec(nil) },
+		doc: "Authentication: API keys, JWT issuers, sign-in and client certificates. With this block every HTTP " +
+			"request must be authenticated, except /healthz and the status of /readyz. Without it the server accepts " +
+			"only connections from this machine. At most one."},
 	{name: "server", form: "server {", decode: (*loader).decodeServer,
 		spec: func(*loader, sourceBlock) decode.Spec { return (&Server{}).spec(nil) },
 		doc:  "Information about the server for clients. At most one."},
@@ -64,7 +65,8 @@ var globalBlocks = []blockType{
 	{name: "state", form: "state {", decode: (*loader).decodeState, untested: true, spec: specOf[State],
 		doc: "The state store, for data that must survive a restart: tasks, approvals, idempotency keys, webhook " +
 			"events, rate limits, uploaded files, and the key that seals the tokens given to clients. It is not " +
-			"encrypted. By default a SQLite file in $STATE_DIRECTORY or ~/.local/state/hatchel. At most one."},
+			"encrypted, but for what it keeps of sign_in. By default a SQLite file in $STATE_DIRECTORY or " +
+			"~/.local/state/hatchel. At most one."},
 	{name: "files", form: "files {", decode: (*loader).decodeFiles, spec: specOf[Files],
 		doc: "Lets callers upload files for inputs of the type file. POST /files takes the bytes of a file and " +
 			"returns its file_id, which the caller passes to such an input. POST /files/uploads returns a one-time " +

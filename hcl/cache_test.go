@@ -256,6 +256,51 @@ func TestADigestIsOfEverythingThatABlockRefersTo(t *testing.T) {
 	}
 }
 
+// A connection keeps its pools as long as everything stays that it and its instances are made of.
+func TestTheDigestOfAConnectionHasItsInstancesAndIdentities(t *testing.T) {
+	const text = `
+secret "eu" { env = "EU" }
+secret "us" { env = "US" }
+locals {
+  roles  = { free = "tenant_ro" }
+  unread = "a"
+}
+connection "postgres" "desk" {
+  instances = { eu = secret.eu, us = "${secret.us}?application_name=tools" }
+  instance  = caller.claims.region
+  role      = local.roles[caller.claims.plan]
+  session   = { "app.tenant" = caller.claims.tenant }
+}
+tool "t" {
+  description = "Reads."
+  sql "desk" { query = "SELECT 1 AS a" }
+}`
+	env := map[string]string{"EU": "postgres://a@eu.example/a", "US": "postgres://a@us.example/a"}
+	digest := func(from, to string) string {
+		getenv := func(name string) (string, bool) { return strings.Replace(env[name], from, to, 1), true }
+		config := strings.Replace(text, from, to, 1)
+		loaded, diags := Load(fstest.MapFS{"a.hcl": {Data: []byte(config)}}, all.Set().Kinds(), Options{Getenv: getenv})
+		if diags.HasErrors() {
+			t.Fatalf("%s: %s", to, printed(t, diags, loaded.Sources))
+		}
+		return loaded.Connections[0].Digest
+	}
+	before := digest("", "")
+	for from, to := range map[string]string{
+		"us.example": "usa.example", "=tools": "=tool", "tenant_ro": "tenant_rw", "claims.region": "claims.zone", "app.tenant": "app.org",
+		"claims.tenant": "claims.org", "{ eu =": "{ eu2 =",
+	} {
+		if digest(from, to) == before {
+			t.Errorf("%s in place of %s changes nothing", to, from)
+		}
+	}
+	for from, to := range map[string]string{`unread = "a"`: `unread = "b"`, `"Reads."`: `"Reads it."`} {
+		if digest(from, to) != before {
+			t.Errorf("%s in place of %s changes the digest", to, from)
+		}
+	}
+}
+
 func TestParallelLoadIsTheSame(t *testing.T) {
 	for _, name := range archives(t) {
 		parallel := func(n int, do func(int)) {

@@ -86,7 +86,7 @@ func completionValues(d *decode.Decoder, m *schema.Member, a *hclsyntax.Attribut
 	for _, v := range elems {
 		if !value.IsNumber(v) && eval.TypeOf(v) != eval.StringType {
 			d.Errorf(a.Expr.Range(), "Wrong type", "complete is a list of strings, and one element is %s.",
-				eval.TypePhrase(eval.TypeOf(v)))
+				eval.ValuePhrase(v))
 			return values
 		}
 		text, err := value.Text(v)

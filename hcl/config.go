@@ -12,6 +12,7 @@ import (
 	"hatchel/hcl/mock"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/template/sqltext"
+	"hatchel/internal/hostname"
 )
 
 // Config is one loaded configuration. It is complete and immutable and holds no external resources.
@@ -70,6 +71,18 @@ type Config struct {
 	Blocks []BlockHeader
 	// Observers are those of the blocks, also of blocks that the load before has decoded; only with Options.ForEditor.
 	Observers []decode.Observer
+}
+
+// Hosts returns the names and addresses under which the server is served, besides those of this machine.
+func (c *Config) Hosts() []string {
+	if c.Auth == nil || c.Auth.SignIn == nil {
+		return c.Server.Hosts
+	}
+	host := c.Auth.SignIn.Host()
+	if host == "" || hostname.IsLocal(host) || slices.Contains(c.Server.Hosts, host) {
+		return c.Server.Hosts
+	}
+	return append(slices.Clone(c.Server.Hosts), host)
 }
 
 // observe adds who was told of a block; nil for nobody.
@@ -224,9 +237,26 @@ type ConnectionKind struct {
 }
 
 // OnBehalf is the configuration of a connection that may act on behalf of the caller, with a token
-// exchanged for the caller's own. It returns the argument that enables this, or nil.
-type OnBehalf interface{ OnBehalf() any }
+// exchanged for the caller's own. It returns nil if it does not.
+type OnBehalf interface{ OnBehalf() *Delegation }
+
+// Delegation is how a connection acts on behalf of callers.
+type Delegation struct {
+	Argument any // enables it
+	// Accepts reports whether the tokens of an issuer can be exchanged; nil if those of each issuer can. Issuer is one
+	// of them, for people to write.
+	Accepts func(issuer string) bool
+	Issuer  string
+	// AcceptsScopes reports whether a sign-in at Issuer that asks for scopes gets a token that can be exchanged. Scope
+	// is one with which it does, for people to write.
+	AcceptsScopes func(scopes []string) bool
+	Scope         string
+}
 
 // Checker is a configuration with conditions over several arguments. Its error is for the author;
 // Blame places it at an argument.
 type Checker interface{ Check() error }
+
+// ComputedChecker is a configuration of a connection with conditions over arguments that are computed for each call. It
+// is checked also where the values that are known at load are missing or not read.
+type ComputedChecker interface{ CheckComputed() error }

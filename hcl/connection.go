@@ -23,11 +23,86 @@ type Connection struct {
 	missing        []*eval.Missing // values that it reads and that are not there
 	callerSpecific bool            // its requests depend on the caller
 	onBehalfOf     Range           // of the argument that makes it act on behalf of the caller; empty for none
+	delegation     *Delegation     // nil if it does not act on behalf of the caller
 }
 
 // Incomplete reports whether the connection needs a value that is missing or was not read, so that it cannot be
 // opened.
 func (c *Connection) Incomplete() bool { return len(c.missing) > 0 }
+
+// Diagnose converts an error of opening the connection into diagnostics, placed at the blamed argument or at the block.
+func (c *Connection) Diagnose(err error) Diagnostics {
+	return diag.ToDiagnostics(err, invalidConnection, c.Range, c.ranges)
+}
+
+const invalidConnection = "Invalid connection"
+
+// DiagnoseCallers converts errors about whom the calls of the connection act as into diagnostics, placed as those of
+// Diagnose.
+func (c *Connection) DiagnoseCallers(faults, warnings error) Diagnostics {
+	const summary = "Callers not kept apart"
+	diags := diag.ToDiagnostics(faults, summary, c.Range, c.ranges)
+	for _, d := range diag.ToDiagnostics(warnings, summary, c.Range, c.ranges) {
+		d.Severity = diag.Warning
+		diags = append(diags, d)
+	}
+	return diags
+}
+
+// Instanced is implemented by the Config of a connection that may have instances: several backends, of which each call
+// uses one. InstanceKeys returns their keys, in order; none for a connection without instances.
+type Instanced interface{ InstanceKeys() []string }
+
+// Instances returns the keys of the instances of the connection, in order; one empty key for a connection without any.
+func (c *Connection) Instances() []string {
+	if i, ok := c.Config.(Instanced); ok {
+		if keys := i.InstanceKeys(); len(keys) > 0 {
+			return keys
+		}
+	}
+	return []string{""}
+}
+
+// Identified is implemented by the Config of a connection whose calls may act as their caller.
+type Identified interface {
+	IdentityParts() []IdentityPart
+	// DescribeIdentity says as whom a call of the connection acts, whose caller is that of the frame. Its error says
+	// what the caller lacks. It contacts nobody.
+	DescribeIdentity(conn *Connection, f *Frame) (string, error)
+}
+
+// IdentityPart is a value of the caller that each call of a connection needs, and that is neither null nor empty.
+type IdentityPart struct {
+	Argument string   // that has it, such as "role"
+	Name     string   // of the entry of an argument that is a map; empty for others
+	Value    *Expr    // what computes it
+	Texts    []string // all that calls may have; nil if the author has not written them
+}
+
+// Label returns the name of the entry, or else of the argument.
+func (p *IdentityPart) Label() string { return cmp.Or(p.Name, p.Argument) }
+
+// IdentityParts returns those of the connection.
+func (c *Connection) IdentityParts() []IdentityPart {
+	if i, ok := c.Config.(Identified); ok {
+		return i.IdentityParts()
+	}
+	return nil
+}
+
+// DescribeIdentity says as whom a call acts, whose caller is that of the frame.
+func (c *Connection) DescribeIdentity(f *Frame) (string, error) {
+	return c.Config.(Identified).DescribeIdentity(c, f)
+}
+
+// InstanceName returns the name of an instance of a connection by its key, such as desk[eu]; that of the connection
+// itself for an empty key.
+func InstanceName(connection, key string) string {
+	if key == "" {
+		return connection
+	}
+	return connection + "[" + key + "]"
+}
 
 // decodeConnections decodes the connection blocks.
 func (l *loader) decodeConnections() {
@@ -38,17 +113,28 @@ func (l *loader) decodeConnections() {
 			return
 		}
 		config, spec := kind.New()
-		d.Scope = l.base.DuringCall().With("caller", callerRoot())
+		d.Scope = l.base.DuringCall()
+		for _, name := range []string{"input", "output", "step", "each", "error"} {
+			d.Scope = d.Scope.Without(name, name+" belongs to a call of one tool, and a connection is shared by all "+
+				"tools. It can read caller, local, secret and var.")
+		}
+		d.Scope = d.Scope.With("caller", callerRoot())
 		conn := &Connection{Kind: kind.Name, Name: name, Config: config, Range: headerRange(b.Block)}
 		d.Body(b.Block, decode.Join(spec, conn.Limits.spec()))
 		conn.callerSpecific, conn.missing = d.Deps.Caller, missingIn(d.Deps.Members)
 		conn.ranges = d.Ranges
-		if named, ok := config.(OnBehalf); ok && named.OnBehalf() != nil {
-			conn.callerSpecific, conn.onBehalfOf = true, d.Ranges[named.OnBehalf()]
+		if named, ok := config.(OnBehalf); ok {
+			if conn.delegation = named.OnBehalf(); conn.delegation != nil {
+				conn.callerSpecific, conn.onBehalfOf = true, d.Ranges[conn.delegation.Argument]
+			}
 		}
 		conn.Digest = l.blockDigest(b, &dependencies{Dependencies: *d.Deps})
+		if checked, ok := config.(ComputedChecker); ok && !d.Diags.HasErrors() {
+			d.Diags = append(d.Diags, diag.ToDiagnostics(checked.CheckComputed(), invalidConnection, conn.Range,
+				d.Ranges)...)
+		}
 		if checked, ok := config.(Checker); ok && !d.Diags.HasErrors() && !d.MissingValue && !l.readsTestSecret(d) {
-			d.Diags = append(d.Diags, diag.ToDiagnostics(checked.Check(), "Invalid connection", conn.Range,
+			d.Diags = append(d.Diags, diag.ToDiagnostics(checked.Check(), invalidConnection, conn.Range,
 				d.Ranges)...)
 		}
 		l.globals.connections = append(l.globals.connections, conn)
@@ -58,20 +144,53 @@ func (l *loader) decodeConnections() {
 	})
 }
 
-// checkTokenExchange rejects connections that act on behalf of the caller if no caller can have a
-// token.
-func (l *loader) checkTokenExchange() {
+// hasUnreadIssuer reports whether a block that tokens are accepted by was not decoded.
+func (l *loader) hasUnreadIssuer() bool {
+	declared, read := 0, 0
 	for _, b := range l.blocks["auth"] {
-		if decode.FindBlock(b.Body, "jwt") != nil {
-			return
+		for _, nested := range b.Body.Blocks {
+			if nested.Type == "jwt" || nested.Type == "sign_in" {
+				declared++
+			}
 		}
 	}
-	for _, c := range l.globals.connections {
-		if c.onBehalfOf != (Range{}) && !l.partial {
-			l.diags.Errorf(c.onBehalfOf, "No token to exchange", "The connection %s exchanges the caller's token, but "+
-				"the server accepts no tokens. Declare auth { jwt { … } }, or remove exchange.", c.Name)
+	if a := l.config.Auth; a != nil {
+		read = len(a.Issuers)
+		if a.SignIn != nil {
+			read++
 		}
 	}
+	return declared > read
+}
+
+// checkDelegation rejects a connection that exchanges the tokens of certain issuers, if no caller has such a token. It
+// reports whether one may.
+func (l *loader) checkDelegation(c *Connection, g *Delegation) bool {
+	if l.hasUnreadIssuer() {
+		return true
+	}
+	a := l.config.Auth
+	var signIn *SignIn
+	if a != nil {
+		if slices.ContainsFunc(a.Issuers, func(j *JWT) bool { return g.Accepts(j.Issuer) }) {
+			return true
+		}
+		signIn = a.SignIn
+	}
+	switch {
+	case signIn == nil || !g.Accepts(signIn.Provider):
+		l.diags.Errorf(c.onBehalfOf, "No token to exchange", "The connection %s exchanges tokens that callers have of "+
+			"the tenant, but the server accepts none of it. Declare auth { jwt { issuer = %q … } }, or auth { sign_in "+
+			"{ provider = %[2]q … } }.", c.Name, g.Issuer)
+	case !g.AcceptsScopes(signIn.Scopes):
+		l.diags.Errorf(c.onBehalfOf, "No token to exchange", "The connection %s exchanges a token for its own "+
+			"application, and sign_in asks the provider for none. Add a scope that this application exposes to "+
+			"scopes of sign_in, such as %q.", c.Name, g.Scope)
+		l.diags.Relate(signIn.Range)
+	default:
+		return true
+	}
+	return false
 }
 
 func (l *loader) connectionKind(b sourceBlock) (ConnectionKind, bool) {

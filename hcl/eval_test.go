@@ -173,6 +173,9 @@ func TestExpressionsComputeNativeValues(t *testing.T) {
 		`can(input.any.nope.nope)`:                                     false,
 		`try(input.nothing.x, "none")`:                                 "none",
 		`coalesce(input.none, "x")`:                                    "x",
+		`coalesce(caller.claims.tenant, "public")`:                     "public",
+		`coalesce(caller.claims["a.b"].c, input.any.nope, "x")`:        "x",
+		`coalesce(caller.subject, "x")`:                                "ann",
 		`upper("a${lower("B")}")`:                                      "AB",
 		`join(",", ["a", "b"])`:                                        "a,b",
 		`max([1, 5, 3]...)`:                                            5,
@@ -229,6 +232,7 @@ func TestNoConditionalConvertsAValue(t *testing.T) {
 func TestFailuresAtCallAreSentences(t *testing.T) {
 	for expression, want := range map[string]string{
 		`input.any.nope`:                     `input.any has no member "nope"`,
+		`coalesce("${input.any.nope}!", "")`: `input.any has no member "nope"`,
 		`input.any.deep.list[9]`:             `input.any.deep.list has 1 elements, and there is none at index 9`,
 		`input.any.nope.more`:                `input.any has no member "nope"`,
 		`input.list[0] + input.list[1]`:      `+ takes numbers, got string`,

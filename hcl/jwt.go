@@ -27,6 +27,9 @@ type JWT struct {
 var signatureAlgorithms = []string{"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512",
 	"EdDSA"}
 
+// defaultAlgorithms are the algorithms of tokens where a block does not name any.
+var defaultAlgorithms = []string{"RS256", "ES256", "EdDSA"}
+
 const maxClockSkew = 10 * time.Minute
 
 func (j *JWT) spec() decode.Spec {
@@ -35,17 +38,17 @@ func (j *JWT) spec() decode.Spec {
 		decode.Attr(&j.Issuer, "issuer",
 			"The issuer's URL, exactly as in the claim iss of its tokens.").Require().Check(j.checkIssuer),
 		decode.Attr(&j.Audience, "audience", "The value that the claim aud of a token must contain, "+
-			"preferably the URL of this server.").Require().Check(j.checkAudience),
+			"preferably the URL of this server.").Require().Check(checkTokenAudience(&j.Audience)),
 		decode.Attr(&j.JWKS, "jwks", "The URL of the issuer's keys. By default it is discovered from the issuer's "+
 			"OAuth metadata, then its OpenID configuration.").Check(j.checkJWKS),
 		decode.Attr(&j.GroupsClaim, "groups_claim", "The claim for caller.groups, a string or a list of strings. A "+
 			"dot selects a nested claim: realm_access.roles.").DefaultDoc(`"groups"`),
 		scopesField(&j.RequiredScopes, "required_scopes", "The scopes that every token must have."),
 		decode.Attr(&j.ClockSkew, "clock_skew", "The allowed difference between the clocks of the issuer and this "+
-			"machine, at most 10m.").DefaultDoc(`"60s"`).Check(j.checkClockSkew),
+			"machine, at most 10m.").DefaultDoc(`"60s"`).Check(checkClockSkew(&j.ClockSkew)),
 		decode.StringSet(&j.Algorithms, "algorithms", "list of algorithms",
 			"The allowed signature algorithms, from "+diag.JoinOr(signatureAlgorithms)+".",
-			checkAlgorithm).DefaultDoc(`["RS256", "ES256", "EdDSA"]`).Check(j.checkAlgorithms),
+			checkAlgorithm).DefaultDoc(`["RS256", "ES256", "EdDSA"]`).Check(checkAlgorithms(&j.Algorithms)),
 	}
 }
 
@@ -55,10 +58,13 @@ func (j *JWT) checkIssuer(d *decode.Decoder, r Range) {
 	}
 }
 
-func (j *JWT) checkAudience(d *decode.Decoder, r Range) {
-	if j.Audience == "" {
-		d.Diags.Errorf(r, "Missing audience",
-			"Tokens for any audience would be accepted. Write the name of this server as registered at the issuer.")
+// checkTokenAudience returns the check of an audience.
+func checkTokenAudience(audience *string) func(*decode.Decoder, Range) {
+	return func(d *decode.Decoder, r Range) {
+		if strings.TrimSpace(*audience) == "" {
+			d.Diags.Errorf(r, "Missing audience",
+				"Tokens for any audience would be accepted. Write the name of this server as registered at the issuer.")
+		}
 	}
 }
 
@@ -68,17 +74,23 @@ func (j *JWT) checkJWKS(d *decode.Decoder, r Range) {
 	}
 }
 
-func (j *JWT) checkClockSkew(d *decode.Decoder, r Range) {
-	if j.ClockSkew > maxClockSkew {
-		d.Diags.Errorf(r, "Clock skew too large",
-			"Expired tokens would be accepted for that long. The maximum is 10m; clocks usually differ by seconds.")
+// checkClockSkew returns the check of a clock_skew.
+func checkClockSkew(skew *time.Duration) func(*decode.Decoder, Range) {
+	return func(d *decode.Decoder, r Range) {
+		if *skew > maxClockSkew {
+			d.Diags.Errorf(r, "Clock skew too large", "Expired tokens would be accepted for that long. The maximum is "+
+				"10m; clocks usually differ by seconds.")
+		}
 	}
 }
 
-func (j *JWT) checkAlgorithms(d *decode.Decoder, r Range) {
-	if len(j.Algorithms) == 0 {
-		d.Diags.Errorf(r, "No algorithm", "Without an algorithm no token can be verified. Write some of %s.",
-			diag.JoinOr(signatureAlgorithms))
+// checkAlgorithms returns the check of a list of algorithms.
+func checkAlgorithms(algorithms *[]string) func(*decode.Decoder, Range) {
+	return func(d *decode.Decoder, r Range) {
+		if len(*algorithms) == 0 {
+			d.Diags.Errorf(r, "No algorithm", "Without an algorithm no token can be verified. Write some of %s.",
+				diag.JoinOr(signatureAlgorithms))
+		}
 	}
 }
 

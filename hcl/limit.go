@@ -102,7 +102,7 @@ func (r *Rate) decode(d *decode.Decoder, e hclsyntax.Expression) {
 	text, ok := n.Value.(string)
 	got := strconv.Quote(text)
 	if !ok {
-		got = eval.TypePhrase(eval.TypeOf(n.Value))
+		got = eval.ValuePhrase(n.Value)
 	}
 	count, unit, _ := strings.Cut(text, "/")
 	calls, err := strconv.Atoi(strings.TrimSpace(count))

@@ -92,13 +92,14 @@ func Load(fsys fs.FS, kinds Kinds, opts Options) (*Config, Diagnostics) {
 	}
 	l.env.Partial = l.partial
 	l.decodeAll(globalBlocks)
-	l.checkTokenExchange()
+	l.checkUpstreamTokens()
 	l.reuseGlobals()
 	l.dropStaleBlocks(files)
 	l.decodeAll(exposedBlocks)
 	l.reportMissing()
 	l.warnUnused()
 	l.warnUnknownCallers(files)
+	l.warnUncopiedClaims()
 	l.warnSameRequests()
 	l.config.Connections, l.config.Server = l.globals.connections, l.globals.server
 	l.config.Secrets, l.config.SecretNames = l.globals.secretValues, l.globals.secretNames

@@ -122,18 +122,18 @@ func requireLinear(t *testing.T, repeated map[string][]string) {
 				}
 				return cpuTime(t) - before
 			}
-			const enough = 200 * time.Millisecond
-			large := cost(4000)
+			const enough = 50 * time.Millisecond
+			large := cost(2000)
 			if large <= enough {
 				continue
 			}
-			small := cost(500)
+			small := cost(250)
 			// Other tests and processes may have run meanwhile; quadratic time is 64 times as long in each attempt.
 			for attempt := 0; attempt < 5 && large > 25*small; attempt++ {
-				small, large = max(small, cost(500)), min(large, cost(4000))
+				small, large = max(small, cost(250)), min(large, cost(2000))
 			}
 			if large > 25*small && large > enough {
-				t.Errorf("%s: 500 × %q take %v, 4,000 take %v", language, kind, small, large)
+				t.Errorf("%s: 250 × %q take %v, 2,000 take %v", language, kind, small, large)
 			}
 		}
 	}

@@ -29,7 +29,8 @@ type Resource struct {
 	Text        *TextTemplate // exactly one of Text, Data and Body is set
 	Data        *Expr         // bytes, or a base64 string
 	// the output of the backend if neither is set: a text, bytes, or a value that is sent as JSON
-	Body *Expr
+	Body           *Expr
+	CallerSpecific bool // it may read differently for another caller who may read it
 	// polling interval for subscribers; 0 for notifications on file changes only
 	Refresh   time.Duration
 	CacheHint *CacheHint // nil for none
@@ -112,6 +113,7 @@ func (r *resourceDecoder) decode() *operationDecoder {
 	r.inputs.buildInputType()
 	d.Scope = r.scope()
 	d.Fields(b.Block, body)
+	d.Deps.Caller = false // access rules do not make the document depend on the caller
 	r.decodeSteps()
 	d.Fields(b.Block, hold)
 	r.decodeBody()
@@ -122,6 +124,7 @@ func (r *resourceDecoder) decode() *operationDecoder {
 	r.decodeCompletions()
 	r.warnUnusedInputs()
 	r.requireWhole()
+	r.resource.CallerSpecific = r.deps.callerSpecific() || len(r.calls) > 0
 	r.resource.Digest = r.digest()
 	r.digestCalls()
 	return r.operationDecoder

@@ -13,7 +13,12 @@ type State struct {
 	SQLite   string            // a file, relative to the folder of the configuration; empty for a database
 	Postgres decode.SecretText // the address of a database; empty for a file
 	Listen   decode.SecretText // another address of the database, without the pooler that Postgres leads through
-	Range    Range
+	// Key seals what the store keeps of sign-in, together with a secret of the store; empty for none, and where secrets
+	// are not read
+	Key         decode.SecretText
+	PreviousKey decode.SecretText // opens what was sealed before Key was changed; empty for none
+	HasKey      bool              // Key is written
+	Range       Range
 }
 
 // Same reports whether both have the same location; nil is the default location.
@@ -26,7 +31,7 @@ func (s *State) Same(other *State) bool {
 
 func (s *State) spec() decode.Spec {
 	return decode.Join(
-		decode.ExactlyOneOf("the location of the state",
+		decode.AtMostOneOf("the location of the state",
 			fileField(&s.SQLite, "sqlite", "state", "state.db", "A file, for one process or several on one machine, "+
 				"relative to the configuration directory. serve --state FILE overrides it."),
 			databaseField(&s.Postgres, "postgres", "The URL of a database, "+
@@ -37,6 +42,12 @@ func (s *State) spec() decode.Spec {
 			databaseField(&s.Listen, "listen", "The URL of the same database without a pooler, if postgres leads "+
 				"through one that assigns connections per transaction. Each process has one connection there, for "+
 				"notifications. Statements then use no setting and no prepared statement of a connection."),
+			decode.Attr(&s.Key, "key", "A key from outside of the store, of 32 bytes or more, as in secret.state_key. "+
+				"It seals what the store keeps of sign-in, so that a copy of the store is not enough to read it. "+
+				"Tokens of the provider are kept only with it.").Check(checkStateKey(&s.Key)),
+			decode.Attr(&s.PreviousKey, "previous_key", "The key before key was changed. It opens what was sealed "+
+				"with it, until that has expired: for the longest session of sign_in.").
+				Check(checkStateKey(&s.PreviousKey)),
 		},
 	)
 }
@@ -51,11 +62,61 @@ func (l *loader) decodeState() {
 			s.SQLite, s.Postgres = "", "" // the location is ambiguous, so neither is used
 		}
 		attributes := b.Block.Body.Attributes
+		s.HasKey = attributes["key"] != nil
+		s.checkKeys(d, b.Block)
 		if listen := attributes["listen"]; listen != nil && attributes["postgres"] == nil {
 			d.Errorf(listen.NameRange, "Listen without database", "listen is another address of the database that "+
 				"postgres names, and there is no postgres. Remove listen, or write postgres = secret.NAME.")
 		}
 	})
+}
+
+// minStateKey is the minimum length of a key in bytes.
+const minStateKey = 32
+
+// checkStateKey returns the check of a key, which does not show it.
+func checkStateKey(key *decode.SecretText) func(*decode.Decoder, Range) {
+	const generate = "Generate one with: openssl rand -base64 32."
+	return func(d *decode.Decoder, r Range) {
+		text := key.Reveal()
+		distinct := map[rune]bool{}
+		for _, c := range text {
+			distinct[c] = true
+		}
+		switch {
+		case len(text) < minStateKey:
+			d.Diags.Errorf(r, "Weak key", "A key has %d bytes or more, and this one has %d. %s", minStateKey, len(text),
+				generate)
+		case len(distinct) < minDistinct:
+			d.Diags.Errorf(r, "Weak key", "The key has %d different characters, so it can be guessed. %s",
+				len(distinct), generate)
+		case strings.TrimSpace(text) != text:
+			d.Diags.Errorf(r, "Blanks around the key", "The key has blanks or line breaks around it, which another "+
+				"process may not have. Remove them, also from the secret that it comes from.")
+		}
+	}
+}
+
+// minDistinct is how many different characters a key has at least: 16 random bytes in hexadecimal have fewer in one of
+// a million cases.
+const minDistinct = 8
+
+// checkKeys checks the arguments of the block together.
+func (s *State) checkKeys(d *decode.Decoder, b *hclsyntax.Block) {
+	attributes := b.Body.Attributes
+	key, previous := attributes["key"], attributes["previous_key"]
+	s.HasKey = key != nil
+	switch {
+	case key == nil && attributes["sqlite"] == nil && attributes["postgres"] == nil && len(d.Typos) == 0:
+		d.Errorf(b.DefRange(), "Missing argument", "Write sqlite or postgres, the location of the state, or key "+
+			"alone for the default file.")
+	case key == nil && previous != nil:
+		d.Errorf(previous.NameRange, "Previous key without key", "previous_key opens what was sealed before key was "+
+			"changed, and there is no key. Write key = secret.NAME.")
+	case previous != nil && s.Key == s.PreviousKey && s.Key != "":
+		d.Errorf(previous.Expr.Range(), "Same key", "Both keys are the same. Write the key before the change, or "+
+			"remove previous_key.")
+	}
 }
 
 // fileField declares the name of a file that the server writes, known at load; purpose is its content.

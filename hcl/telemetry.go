@@ -164,7 +164,7 @@ func (o *OTLP) headersField() decode.Field {
 			values, ok := n.Value.(map[string]any)
 			if !ok {
 				d.Errorf(e.Range(), "Wrong type", "headers takes a map of strings, not %s.",
-					eval.TypePhrase(eval.TypeOf(n.Value)))
+					eval.ValuePhrase(n.Value))
 			}
 			o.Headers = make(map[string]decode.SecretText, len(values))
 			for _, name := range slices.Sorted(maps.Keys(values)) {
@@ -173,7 +173,7 @@ func (o *OTLP) headersField() decode.Field {
 				switch {
 				case !isText:
 					d.Errorf(at, "Wrong type", "The header %s takes a string, not %s.", name,
-						eval.TypePhrase(eval.TypeOf(values[name])))
+						eval.ValuePhrase(values[name]))
 				case !headerNamePattern.MatchString(name):
 					d.Errorf(key, "Invalid header", "The name of a header has letters, digits and hyphens, not %q.",
 						name)

@@ -2,7 +2,9 @@ package hcl
 
 import (
 	"bytes"
+	"maps"
 	"slices"
+	"unicode/utf8"
 
 	hclv2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -19,7 +21,8 @@ var commonClaims = []string{"sub", "email", "email_verified", "name", "preferred
 
 // warnUnknownCallers warns of rules about groups and claims that no caller has as far as the configuration says: API
 // keys have groups, and tests name callers. A token may have any, so that with a jwt block only a name that is close to
-// a known one is reported. Where nothing names a group, nothing is known of groups.
+// a known one is reported. Where nothing names a group, nothing is known of groups. People who sign in have the claims
+// that sign_in names, and with group_names the groups that these name.
 func (l *loader) warnUnknownCallers(files []*sourceFile) {
 	auth := l.config.Auth
 	if l.partial || l.diags.HasErrors() || auth == nil {
@@ -29,12 +32,19 @@ func (l *loader) warnUnknownCallers(files []*sourceFile) {
 	for _, key := range auth.Keys {
 		groups = append(groups, key.Groups...)
 	}
-	groups = sortedSet(groups)
-	hasTokens := len(auth.Issuers) > 0
+	hasTokens := len(auth.Issuers)+len(auth.Introspections) > 0
 	hasOthers := hasTokens || l.config.TLS != nil && l.config.TLS.ClientCA != "" // certificates have groups, too
+	of := "No API key and no caller of a test"
+	if s := auth.SignIn; s != nil {
+		of = "Neither group_names of sign_in, nor an API key or a caller of a test"
+		groups = slices.AppendSeq(groups, maps.Values(s.GroupNames))
+		claims = append(claims, s.Claims...)
+		hasOthers = hasOthers || s.GroupNames == nil
+	}
+	groups = sortedSet(groups)
 	seen := map[Range]bool{}
 	warn := func(rule *Condition, text, summary, format string, args ...any) {
-		at := l.rangeOfText(rule.Range, text)
+		at := rangeOfText(l.config.Sources[rule.Range.File], rule.Range, text)
 		if !seen[at] {
 			seen[at] = true
 			l.diags.Warnf(at, summary, format, args...)
@@ -46,8 +56,11 @@ func (l *loader) warnUnknownCallers(files []*sourceFile) {
 			if len(groups) == 0 || slices.Contains(groups, group) || hasOthers && !near.IsFix() {
 				continue
 			}
-			warn(rule, group, "Unknown group", "No API key and no caller of a test has the group %q.%s", group,
+			warn(rule, group, "Unknown group", "%s has the group %q.%s", of, group,
 				diag.SuggestOr(group, groups, diag.ListAre(groups)))
+		}
+		if auth.SignIn != nil && !hasTokens {
+			continue // see warnUncopiedClaims
 		}
 		for _, path := range rule.Traversals() {
 			names := eval.SplitPath(path)
@@ -67,6 +80,55 @@ func (l *loader) warnUnknownCallers(files []*sourceFile) {
 			}
 		}
 	}
+}
+
+// warnUncopiedClaims warns of claims that no caller has, because only people who sign in have claims, and sign_in does
+// not copy these.
+func (l *loader) warnUncopiedClaims() {
+	auth := l.config.Auth
+	if l.partial || l.diags.HasErrors() || auth == nil || auth.SignIn == nil ||
+		len(auth.Issuers)+len(auth.Introspections) > 0 {
+		return
+	}
+	seen := map[Range]bool{}
+	for _, reads := range l.allReads() {
+		src := l.config.Sources[reads.File]
+		for _, read := range reads.Places {
+			names := eval.SplitPath(read.Path)
+			if len(names) < 3 || names[0] != "caller" || names[1] != "claims" || auth.SignIn.hasClaim(names[2]) {
+				continue
+			}
+			at := rangeOfText(src, rangeOfBytes(reads.File, src, int(read.From), int(read.To)), names[2])
+			if !seen[at] {
+				seen[at] = true
+				l.diags.Warnf(at, "Claim not copied", "Only people who sign in have claims, and sign_in does not copy "+
+					"%q, so this is null. Write claims = %s there.", names[2],
+					listLiteral(append(slices.Clone(auth.SignIn.Claims), names[2])))
+			}
+		}
+	}
+}
+
+// allReads returns what all blocks read.
+func (l *loader) allReads() (all []*eval.Reads) {
+	all = slices.Clone(l.config.ValueReads)
+	for _, op := range l.config.operations() {
+		all = append(all, op.Reads)
+	}
+	for _, s := range l.config.Settings {
+		all = append(all, s.Reads...)
+	}
+	return slices.DeleteFunc(all, func(r *eval.Reads) bool { return r == nil })
+}
+
+// rangeOfBytes returns the range of some bytes of a file.
+func rangeOfBytes(file string, src []byte, from, to int) Range {
+	position := func(at int) diag.Pos {
+		before := src[:min(at, len(src))]
+		line := before[bytes.LastIndexByte(before, '\n')+1:]
+		return diag.Pos{Line: 1 + bytes.Count(before, []byte("\n")), Column: 1 + utf8.RuneCount(line), Byte: at}
+	}
+	return Range{File: file, Start: position(from), End: position(to)}
 }
 
 // callerRules returns the conditions that decide who may do something.
@@ -152,9 +214,8 @@ func literalKeys(e hclsyntax.Expression) (keys []string) {
 	return keys
 }
 
-// rangeOfText returns where a text is in a range of one line; the range itself if it is not there.
-func (l *loader) rangeOfText(r Range, text string) Range {
-	src := l.config.Sources[r.File]
+// rangeOfText returns where a text is in a range of one line of a file; the range itself if it is not there.
+func rangeOfText(src []byte, r Range, text string) Range {
 	if r.Start.Line != r.End.Line || r.End.Byte > len(src) {
 		return r
 	}

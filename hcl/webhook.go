@@ -117,7 +117,7 @@ func (w *Webhook) urlField() decode.Field {
 		case nil:
 			w.Disabled = n.Known
 		default:
-			d.Errorf(e.Range(), "Wrong type", "url takes a string, not %s.", eval.TypePhrase(eval.TypeOf(text)))
+			d.Errorf(e.Range(), "Wrong type", "url takes a string, not %s.", eval.ValuePhrase(text))
 		}
 	})
 }
@@ -141,7 +141,7 @@ func (w *Webhook) secretField() decode.Field {
 			case nil:
 			default:
 				d.Errorf(decode.ElementRange(e, i), "Wrong type",
-					"secret takes a string or a list of strings, not %s.", eval.TypePhrase(eval.TypeOf(text)))
+					"secret takes a string or a list of strings, not %s.", eval.ValuePhrase(text))
 			}
 		}
 	})

@@ -72,7 +72,7 @@ func (c *compiler) openAudit() {
 		return
 	}
 	c.g.cleanups.add(release)
-	c.g.Audit, c.g.Env.Audit = log, c.measureAudit(log)
+	c.g.Audit, c.g.Env.Audit, c.g.Env.AuditOmits = log, c.measureAudit(log), decl.Omit
 }
 
 // recordReload records that next is served instead of last, in the audit log of next, or else of

@@ -57,7 +57,7 @@ func TestARequestIsServedByTheConfigurationThatKnowsWhoMadeIt(t *testing.T) {
 			func() error {
 				err := h.SubscribeResource(t.Context(), c, "x://r")
 				if err == nil {
-					h.UnsubscribeResource(c.Toolset, "x://r")
+					h.UnsubscribeResource(c, "x://r")
 				}
 				return err
 			},

@@ -75,11 +75,11 @@ func (c *compiler) bindSteps(o *call.Operation) {
 			return
 		}
 		c.diags = append(c.diags, step.Backend.Diagnose(err)...)
-		var guard *adapters.ConnectionGuard
+		var guards adapters.ConnectionGuards
 		if opened := c.connections[step.Backend.Connection]; opened != nil {
-			guard = opened.guard
+			guards = opened.guards
 		}
-		o.AddStep(step, action, guard, c.meterBackend(step.Backend))
+		o.AddStep(step, action, guards, c.meterBackend(step.Backend))
 	}
 }
 
@@ -118,6 +118,7 @@ func (c *compiler) bindBackend(b *hcl.Backend, log *slog.Logger) (adapters.Actio
 func (c *compiler) checkRequirements() {
 	for _, o := range c.g.Operations {
 		markApprovalWaits(o)
+		o.FindIdentities()
 		o.Writer.KeepEnd = o.WritesLog()
 		o.RequiredCapabilities = gatherNested(o, func(op *hcl.Operation) []string { return op.Requires })
 		o.RequiredScopes = gatherNested(o, func(op *hcl.Operation) []string { return op.Scopes })
@@ -131,6 +132,13 @@ func (c *compiler) checkRequirements() {
 	}
 	if c.g.Env.Uploads != nil {
 		c.build.State.StartUploadCleanup(c.ctx)
+	}
+	if a := c.g.Config.Auth; a != nil && a.SignIn != nil && c.build.SignIn {
+		if _, err := c.build.State.Grants(c.ctx); err != nil {
+			const text = "The sign-ins of people are kept, which requires a state store, and "
+			c.report("State cannot be kept", text+err.Error()+".", a.SignIn.Range)
+			return
+		}
 	}
 	for _, o := range c.g.Operations {
 		if reason, at, err := c.openState(o); err != nil {

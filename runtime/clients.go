@@ -16,8 +16,9 @@ type Notifier interface {
 	// Changed is called when lists have changed.
 	ListsChanged(in func(toolset string) mcp.Changes)
 
-	// ResourceUpdated is called when a document with subscribers may read differently.
-	ResourceUpdated(uri string)
+	// ResourceUpdated is called when a document with subscribers may read differently: for those whom of selects, nil
+	// for all.
+	ResourceUpdated(uri string, of func(*mcp.Caller) bool)
 
 	// TaskChanged is called when a task has changed, with its members as encoded JSON without braces.
 	TaskChanged(id string, members []byte)

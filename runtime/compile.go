@@ -9,12 +9,17 @@ import (
 	"time"
 
 	"hatchel/adapters"
+	"hatchel/adapters/credential"
 	"hatchel/hcl"
 	"hatchel/internal/logonce"
 	"hatchel/runtime/call"
+	"hatchel/runtime/durable/grant"
 	"hatchel/runtime/durable/store"
 	"hatchel/runtime/edge/auth"
+	"hatchel/runtime/edge/auth/issuer"
 	"hatchel/runtime/edge/served"
+	"hatchel/runtime/edge/signin/client"
+	"hatchel/runtime/edge/signin/provider"
 	"hatchel/runtime/observe/event"
 	"hatchel/runtime/observe/metrics"
 	"hatchel/runtime/observe/probe"
@@ -39,10 +44,12 @@ type Build struct {
 	LogDropped  func() uint64     // counts the lines that Log has dropped; nil for a log that drops none
 	Now         func() time.Time  // clock of calls; nil is time.Now
 	Connections *Connections      // open connections; nil shares none
-	Issuers     *auth.Issuers     // issuers with known keys; nil knows none
+	Issuers     *issuer.Issuers   // issuers with known keys; nil knows none
+	Documents   *client.Documents // documents of clients; nil knows none
 	AuditLogs   *AuditLogs        // nil records nothing, whatever is declared
 	Metrics     *metrics.Exporter // nil measures nothing, whatever is declared
 	Console     *Console          // nil serves no console, whatever is declared
+	SignIn      bool              // people can sign in; otherwise nobody can, whatever is declared
 	State       *store.State      // nil keeps state for as long as what is made with it
 	Observer    *call.Observer    // of calls; nil outside of tests
 	Mocks       adapters.Mocks    // answers in tests of tools; nil for the real thing
@@ -67,9 +74,12 @@ type processCaches struct {
 
 func (b Build) withDefaults(ctx context.Context) *Build {
 	b.Log = cmp.Or(b.Log, slog.New(slog.DiscardHandler))
-	b.Connections, b.Issuers = cmp.Or(b.Connections, new(Connections)), cmp.Or(b.Issuers, new(auth.Issuers))
+	b.Connections, b.Issuers = cmp.Or(b.Connections, new(Connections)), cmp.Or(b.Issuers, new(issuer.Issuers))
 	if b.Now == nil {
 		b.Now = time.Now
+	}
+	if b.Documents == nil {
+		b.Documents = client.NewDocuments(client.DocumentsOptions{Log: b.Log, Now: b.Now})
 	}
 	if b.State == nil {
 		b.State = store.NewMemory(ctx)
@@ -120,6 +130,7 @@ func (c *compiler) compile(cfg *hcl.Config, build Build) (*Generation, hcl.Diagn
 	c.openMetrics()
 	c.openEvents()
 	c.openAudit()
+	c.openSignIn()
 	c.openAuthentication()
 	c.openConnections()
 	c.bindTools()
@@ -188,6 +199,44 @@ func (c *compiler) removeStagedFiles() {
 	}
 }
 
+// openSignIn makes the provider of a sign_in block, and the authorization server in front of it where it is served.
+func (c *compiler) openSignIn() {
+	cfg, b := c.g.Config, c.build
+	if cfg.Auth == nil || cfg.Auth.SignIn == nil {
+		return
+	}
+	decl := cfg.Auth.SignIn
+	own := c.openClient(&decl.Client, decl.Range)
+	if own == nil {
+		return
+	}
+	c.g.Provider = provider.New(c.ctx, decl, provider.Options{
+		Issuers: b.Issuers, Client: own, Log: b.Log, Now: b.Now, Defer: c.g.cleanups.add,
+	})
+	if !b.SignIn {
+		return
+	}
+	c.g.SignIn = &served.SignIn{
+		Decl: decl, Provider: c.g.Provider,
+		Clients: client.New(c.ctx, decl, client.Options{
+			Documents: b.Documents, Issuers: b.Issuers, Sealer: registrationSealer{b.State}, Log: b.Log,
+			Now: b.Now, Defer: c.g.cleanups.add,
+		}),
+	}
+}
+
+// registrationSealer seals registrations of clients with the secret of the state store, which is open when a
+// configuration with a sign_in block is served.
+type registrationSealer struct{ state *store.State }
+
+func (s registrationSealer) sealer() grant.Sealer {
+	return s.state.CurrentGrants().LastingSealer("registration")
+}
+
+func (s registrationSealer) Seal(plain []byte) string { return s.sealer().Seal(plain) }
+
+func (s registrationSealer) Open(text string) (plain []byte, ok bool) { return s.sealer().Open(text) }
+
 // openAuthentication makes what authenticates callers, and opens the certificates of TLS.
 func (c *compiler) openAuthentication() {
 	cfg := c.g.Config
@@ -202,7 +251,18 @@ func (c *compiler) openAuthentication() {
 	c.g.Authenticator = auth.New(c.ctx, cfg.Auth, auth.Options{
 		Issuers: c.build.Issuers, Certificates: c.g.Certificates, Log: c.build.Log, Now: c.build.Now,
 		Names: c.g.ServerNames(), Defer: c.g.cleanups.add,
+		SignIn: auth.SignIn{
+			Grants: c.build.State.CurrentGrants, Allows: c.g.AllowsIdentity, Renew: c.g.RenewSignIn,
+		},
+		Client: func(client *hcl.ClientAuth, block hcl.Range) auth.Client { return c.openClient(client, block) },
 	})
+}
+
+// openClient opens a client of an authorization server, which a block declares.
+func (c *compiler) openClient(client *hcl.ClientAuth, block hcl.Range) *credential.OAuthClient {
+	opened, err := credential.OpenClient(client, c.build.adapterEnv(&c.g.cleanups))
+	c.diags = append(c.diags, client.Diagnose(err, block)...)
+	return opened
 }
 
 func (c *compiler) openConnections() {
@@ -219,16 +279,29 @@ func (c *compiler) openConnections() {
 			continue
 		}
 		if err != nil {
-			c.report("Invalid connection", err.Error(), conn.Range)
+			c.diags = append(c.diags, conn.Diagnose(err)...)
 			continue
 		}
 		c.g.cleanups.add(release)
 		c.connections[conn] = opened
-		if h, ok := opened.handle.(adapters.Health); ok || opened.guard.State() != "" {
-			pool, _ := opened.handle.(adapters.Pooled)
-			c.g.Probes.Connections = append(c.g.Probes.Connections, probe.Connection{Decl: conn,
-				Name: conn.Kind + "." + conn.Name, Conn: h, Pool: pool, Guard: opened.guard, Seen: &opened.health})
+		c.observeConnection(conn, opened)
+	}
+}
+
+// observeConnection reports the health of a connection, of each instance on its own.
+func (c *compiler) observeConnection(conn *hcl.Connection, opened *connection) {
+	for _, key := range conn.Instances() {
+		handle, guard := opened.instance(key), opened.guards[key]
+		h, ok := handle.(adapters.Health)
+		if !ok && guard.State() == "" {
+			continue
 		}
+		pool, _ := handle.(adapters.Pooled)
+		login, _ := handle.(adapters.SignedIn)
+		c.g.Probes.Connections = append(c.g.Probes.Connections, probe.Connection{
+			Decl: conn, Name: hcl.InstanceName(conn.Name, key), Conn: h, Pool: pool, Login: login, Guard: guard,
+			Seen: opened.health[key],
+		})
 	}
 }
 

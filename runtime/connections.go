@@ -115,8 +115,8 @@ type Connections struct{ shared[*connection] }
 // connection is one open connection block.
 type connection struct {
 	handle   any
-	guard    *adapters.ConnectionGuard
-	health   atomic.Int32 // see probe.Connection
+	guards   adapters.ConnectionGuards
+	health   map[string]*atomic.Int32 // see probe.Connection; by the keys of its instances
 	cleanups cleanups
 }
 
@@ -125,8 +125,13 @@ func openConnection(ctx context.Context, conn *hcl.Connection, b *Build) (*conne
 	if !ok {
 		return nil, fmt.Errorf("this program has no connections of the kind %q", conn.Kind)
 	}
-	c := &connection{guard: adapters.NewConnectionGuard(conn.Name, conn.Limits, newRequestTurns(b.State, conn))}
-	c.guard.OnChange(func(state string) { b.publishConnection(conn.Kind+"."+conn.Name, state, "") })
+	c := &connection{health: map[string]*atomic.Int32{}}
+	c.guards = adapters.NewConnectionGuards(conn,
+		func(name string) adapters.Turns { return newRequestTurns(b.State, conn, name) },
+		func(name, state string) { b.publishConnection(conn.Kind+"."+name, state, "") })
+	for _, key := range conn.Instances() {
+		c.health[key] = new(atomic.Int32)
+	}
 	env := b.adapterEnv(&c.cleanups)
 	env.Log = b.Log.With("connection", conn.Kind+"."+conn.Name)
 	handle, err := connector.Open(ctx, conn, env)
@@ -147,14 +152,14 @@ type requestTurns struct {
 	rate  state.Rate
 }
 
-// newRequestTurns returns what counts the requests over a connection. A tenth of the rate may be used at once, and
-// the rest is spaced so that no period has more requests than the rate says.
-func newRequestTurns(s *store.State, conn *hcl.Connection) *requestTurns {
+// newRequestTurns returns what counts the requests over a connection or an instance with a name. A tenth of the rate
+// may be used at once, and the rest is spaced so that no period has more requests than the rate says.
+func newRequestTurns(s *store.State, conn *hcl.Connection, name string) *requestTurns {
 	limit := conn.Limits.Rate
 	burst := max(limit.Calls/10, 1)
 	return &requestTurns{
 		state: s,
-		key:   digest.Of("requests", conn.Kind, conn.Name, limit.String()).String(),
+		key:   digest.Of("requests", conn.Kind, name, limit.String()).String(),
 		rate: state.Rate{
 			Interval: limit.Per / time.Duration(max(limit.Calls-burst+1, 1)), Burst: burst, MaxWait: 24 * time.Hour,
 		},
@@ -180,6 +185,14 @@ func (t *requestTurns) Postpone(ctx context.Context, pause time.Duration) error 
 }
 
 func (c *connection) close() error { return c.cleanups.run() }
+
+// instance returns the handle of the instance with a key; that of the connection for an empty key.
+func (c *connection) instance(key string) any {
+	if i, ok := c.handle.(adapters.Instanced); ok && key != "" {
+		return i.Instance(key)
+	}
+	return c.handle
+}
 
 // cleanups undo what their owner has opened. They run once, newest first.
 type cleanups struct {

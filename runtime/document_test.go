@@ -10,7 +10,7 @@ import (
 )
 
 // ResourceUpdated makes an audience of the tests one that follows no resources.
-func (audience) ResourceUpdated(string) {}
+func (audience) ResourceUpdated(string, func(*mcp.Caller) bool) {}
 
 // documentText returns the result of a request for a prompt or a resource, or the error.
 func documentText(d mcp.Document, err error) string {

@@ -217,7 +217,9 @@ func (h *Host) SubscribeResource(ctx context.Context, caller *mcp.Caller, uri st
 }
 
 // UnsubscribeResource undoes one Follow.
-func (h *Host) UnsubscribeResource(toolset, uri string) { h.subscriptions.Unsubscribe(toolset, uri) }
+func (h *Host) UnsubscribeResource(caller *mcp.Caller, uri string) {
+	h.subscriptions.Unsubscribe(caller, uri)
+}
 
 // MayNotify reports whether a caller who is subscribed to a document may still be.
 func (h *Host) MayNotify(caller *mcp.Caller, uri string) bool {
@@ -244,8 +246,8 @@ func (s subscribedServer) Resource(uri string) (*call.Resource, map[string]strin
 }
 
 // NotifyUpdated implements subscribe.Server.
-func (s subscribedServer) NotifyUpdated(uri string) {
-	s.clients.notify(func(n Notifier) { n.ResourceUpdated(uri) })
+func (s subscribedServer) NotifyUpdated(uri string, of func(*mcp.Caller) bool) {
+	s.clients.notify(func(n Notifier) { n.ResourceUpdated(uri, of) })
 }
 
 // LogReadFailure implements subscribe.Server.

@@ -76,6 +76,10 @@ func NewHost(ctx context.Context, o HostOptions) *Host {
 	h.telemetry.host = h
 	h.operator = operator.New(h, h.build.State, h.build.caches.events, h.build.Log)
 	h.build.State.Observe(h.operator)
+	h.build.State.OnRevocation(func() {
+		h.retainCallers(h.Current())
+		h.build.caches.events.Changed()
+	})
 	empty, _ := Compile(ctx, &hcl.Config{}, *h.build)
 	h.current.Store(empty)
 	h.build.current = h.Current
@@ -199,12 +203,13 @@ func (h *Host) commit(last, next *Generation, report Report, began time.Time) Re
 	h.telemetry.keepHistory(next)
 	h.build.caches.waiters.NotifyReload()
 	h.build.State.RecordDecisions("") // that were stored while no audit log was open
+	h.build.State.RecordRevocations()
 	announceLoad(last, next, report, began)
 	h.build.caches.events.Changed()
 	if isFirst {
 		h.publishServer("started")
 	}
-	h.clients.notify(func(n Notifier) { n.Retain(next.Authenticator.StillValid) })
+	h.retainCallers(next)
 	h.clients.viewsChanged(last, next)
 	h.clients.resourcesChanged(last, next)
 	next.Probes.Keep(func() bool {
@@ -219,6 +224,11 @@ func (h *Host) commit(last, next *Generation, report Report, began time.Time) Re
 	h.retiring.Go(func() { next.voidApprovals(last) })
 	h.retiring.Go(func() { last.retire(h.options.Grace, h.closing) })
 	return report
+}
+
+// retainCallers ends what belongs to callers whom a generation does not accept, such as their streams and sessions.
+func (h *Host) retainCallers(g *Generation) {
+	h.clients.notify(func(n Notifier) { n.Retain(g.Authenticator.StillValid) })
 }
 
 // Drain waits until no task is running. It returns the cause of ctx when that ends before.

@@ -112,7 +112,7 @@ func TestOnlySoManyDocumentsAreFollowedAtOnce(t *testing.T) {
 	if err := follow(0); err != nil {
 		t.Errorf("one that is followed: %v", err)
 	}
-	h.UnsubscribeResource("", uri(1))
+	h.UnsubscribeResource(&mcp.Caller{}, uri(1))
 	if err := follow(10000); err != nil {
 		t.Errorf("where there is room again: %v", err)
 	}

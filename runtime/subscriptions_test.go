@@ -19,8 +19,9 @@ import (
 // recordingNotifier is a Notifier that records what it is called with.
 type recordingNotifier struct {
 	audience
-	mu    sync.Mutex
-	heard []string // guarded by mu
+	callers []*mcp.Caller // who may be notified on their own
+	mu      sync.Mutex
+	heard   []string // guarded by mu
 }
 
 func newRecordingNotifier() *recordingNotifier { return &recordingNotifier{audience: func() {}} }
@@ -31,7 +32,17 @@ func (e *recordingNotifier) add(what string) {
 	e.heard = append(e.heard, what)
 }
 
-func (e *recordingNotifier) ResourceUpdated(uri string) { e.add(uri) }
+func (e *recordingNotifier) ResourceUpdated(uri string, of func(*mcp.Caller) bool) {
+	if of == nil {
+		e.add(uri)
+		return
+	}
+	for _, c := range e.callers {
+		if of(c) {
+			e.add(uri + " for " + c.Subject)
+		}
+	}
+}
 
 // Retain does nothing: there are no sessions.
 func (e *recordingNotifier) Retain(func(*mcp.Identity) bool) {}
@@ -52,6 +63,7 @@ func (e *recordingNotifier) expect(t testing.TB, want ...string) {
 	synctest.Wait()
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	slices.Sort(e.heard) // subscribers are told in any order
 	if !slices.Equal(e.heard, want) {
 		t.Errorf("told %q, want %q", e.heard, want)
 	}
@@ -64,6 +76,67 @@ func (a *fakeAction) Version(_ context.Context, call *adapters.Call) (string, er
 		return "", errors.New("nothing is known")
 	}
 	return a.backend.version(call.Frame.Input)
+}
+
+// A document that reads differently for each caller is read as each of those who follow it, and they alone are notified
+// of its changes. Their next token makes no other caller of them, and rules about who may read it make no difference.
+func TestADocumentOfEachCallerIsFollowedAsEachOfThem(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, e := newFakeBackend(), newRecordingNotifier()
+		var mu sync.Mutex
+		text, reads := map[string]string{}, map[string]int{}
+		w.do["text"] = func(_ context.Context, call *adapters.Call) (any, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			who := fmt.Sprint(call.Frame.ReadCaller()["subject"])
+			reads[who]++
+			return text[who], nil
+		}
+		ann, again, ben := callerOf("ann"), callerOf("ann"), callerOf("ben")
+		ann.Identity.Claims, again.Identity.Claims = []byte(`{"exp":1}`), []byte(`{"exp":2}`)
+		e.callers = []*mcp.Caller{ann, ben}
+		src := func(text string) string {
+			return `resource "a" {
+				uri     = "doc://a"
+				refresh = "3s"
+				allow   = "caller.subject != 'eve'"
+				fake { do = "text" }
+				` + text + `
+			}`
+		}
+		h := newHost(t, src(`text = "${caller.subject}"`), w.use)
+		h.SetNotifier(e)
+		for _, c := range []*mcp.Caller{ann, again, ben} {
+			if err := h.SubscribeResource(t.Context(), c, "doc://a"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if reads["ann"] != 1 || reads["ben"] != 1 {
+			t.Errorf("read %v", reads)
+		}
+		load(t, h, src(`text = "${caller.subject} ${output.value}"`))
+		time.Sleep(time.Millisecond)
+		e.expect(t, "doc://a for ann", "doc://a for ben")
+		mu.Lock()
+		text["ben"] = "new"
+		mu.Unlock()
+		time.Sleep(4 * time.Second)
+		e.expect(t, "doc://a for ben")
+		h.UnsubscribeResource(ben, "doc://a")
+		h.UnsubscribeResource(again, "doc://a")
+		mu.Lock()
+		text["ben"], text["ann"] = "newer", "new"
+		mu.Unlock()
+		time.Sleep(4 * time.Second)
+		e.expect(t, "doc://a for ann")
+		load(t, h, src(`text = "${output.value}"`)) // which rules do not make a document of each caller
+		time.Sleep(time.Millisecond)
+		e.expect(t, "doc://a")
+		h.UnsubscribeResource(ann, "doc://a")
+		if n := h.subscriptions.Len(); n != 0 {
+			t.Errorf("%d are followed", n)
+		}
+	})
 }
 
 func TestAFollowedDocumentIsReadAgainUntilNobodyFollows(t *testing.T) {
@@ -111,12 +184,12 @@ func TestAFollowedDocumentIsReadAgainUntilNobodyFollows(t *testing.T) {
 		set("two")
 		time.Sleep(10 * time.Second)
 		e.expect(t)
-		h.UnsubscribeResource("", "doc://a")
+		h.UnsubscribeResource(&mcp.Caller{}, "doc://a")
 		set("three")
 		time.Sleep(3 * time.Second)
 		e.expect(t, "doc://a")
-		h.UnsubscribeResource("", "doc://a")
-		h.UnsubscribeResource("", "doc://a") // once too often is nothing
+		h.UnsubscribeResource(&mcp.Caller{}, "doc://a")
+		h.UnsubscribeResource(&mcp.Caller{}, "doc://a") // once too often is nothing
 		synctest.Wait()
 		set("four")
 		before := reads
@@ -307,7 +380,7 @@ func TestClosingEndsAllThatIsFollowed(t *testing.T) {
 		if err := h.SubscribeResource(t.Context(), &mcp.Caller{}, "doc://1"); err == nil {
 			t.Error("a closed host lets itself be followed")
 		}
-		h.UnsubscribeResource("", "doc://1")
+		h.UnsubscribeResource(&mcp.Caller{}, "doc://1")
 	})
 }
 

@@ -20,9 +20,9 @@ type follower struct {
 	said []string // guarded by mu
 }
 
-func (f *follower) ListsChanged(func(string) mcp.Changes) {}
-func (f *follower) ResourceUpdated(string)                {}
-func (f *follower) Retain(func(*mcp.Identity) bool)       {}
+func (f *follower) ListsChanged(func(string) mcp.Changes)          {}
+func (f *follower) ResourceUpdated(string, func(*mcp.Caller) bool) {}
+func (f *follower) Retain(func(*mcp.Identity) bool)                {}
 
 func (*follower) Connected() (sessions, streams int) { return 0, 0 }
 func (f *follower) FollowsTask(string) bool          { return true }

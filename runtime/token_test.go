@@ -17,19 +17,21 @@ func withToken(token string) func(*mcp.Caller) {
 	return func(c *mcp.Caller) {
 		c.Subject, c.Identity = "ada", &mcp.Identity{Subject: "ada", Key: "https://login.example"}
 		if token != "" {
-			c.Identity.Token = func() (string, time.Time) { return token, time.Now().Add(time.Hour) }
+			c.Identity.Token = func(context.Context) (string, time.Time, error) {
+				return token, time.Now().Add(time.Hour), nil
+			}
 		}
 	}
 }
 
 // addToken adds the backend "token", which returns the token of its call.
 func (w *fakeBackend) addToken() {
-	w.do["token"] = func(_ context.Context, c *adapters.Call) (any, error) {
+	w.do["token"] = func(ctx context.Context, c *adapters.Call) (any, error) {
 		if c.Token == nil {
 			return "none", nil
 		}
-		text, _ := c.Token()
-		return text, nil
+		text, _, err := c.Token(ctx)
+		return text, err
 	}
 }
 

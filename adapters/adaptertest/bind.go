@@ -38,9 +38,12 @@ type BoundTool struct {
 	Action adapters.Action
 	Dir    string
 	Log    *Log
+	Caller hcl.CallerMembers // who makes the calls; nil for nobody
 	// Warnings are what was reported with Env.Warn: a summary and a detail.
 	Warnings []string
 
+	set      adapters.Set
+	tools    []*hcl.Tool // of the configuration
 	mocks    adapters.Mocks
 	handles  map[*hcl.Connection]any
 	cleanups []func() error
@@ -83,7 +86,7 @@ func bind(t testing.TB, s Source) (*BoundTool, error) {
 		return nil, toError(diags)
 	}
 	b := &BoundTool{Dir: s.Dir, Log: &Log{}, Tool: cfg.Tools[0], mocks: s.Mocks, handles: map[*hcl.Connection]any{}}
-	backend := b.Tool.Steps[0].Backend
+	b.set, b.tools = s.Set, cfg.Tools
 	for _, conn := range cfg.Connections {
 		connector, ok := s.Set.Connector(conn.Kind)
 		if !ok {
@@ -95,16 +98,51 @@ func bind(t testing.TB, s Source) (*BoundTool, error) {
 		}
 		b.handles[conn] = handle
 	}
-	adapter, ok := s.Set.Adapter(backend.Kind)
+	if err := b.bindAction(t); err != nil {
+		return nil, errors.Join(err, b.Close())
+	}
+	return b, nil
+}
+
+// bindAction binds the backend of the tool.
+func (b *BoundTool) bindAction(t testing.TB) error {
+	backend := b.Tool.Steps[0].Backend
+	adapter, ok := b.set.Adapter(backend.Kind)
 	if !ok {
-		return nil, fmt.Errorf("the set has no adapter %q", backend.Kind)
+		return fmt.Errorf("the set has no adapter %q", backend.Kind)
 	}
 	action, err := adapter.Bind(t.Context(), backend, b.env(b.handles[backend.Connection]))
 	if err != nil {
-		return nil, errors.Join(toError(backend.Diagnose(err)), b.Close())
+		return toError(backend.Diagnose(err))
 	}
 	b.Action = action
-	return b, nil
+	return nil
+}
+
+// Other returns another tool of the configuration, which uses the same connections and is closed with this one.
+func (b *BoundTool) Other(t testing.TB, name string) *BoundTool {
+	t.Helper()
+	for _, tool := range b.tools {
+		if tool.Name != name {
+			continue
+		}
+		other := *b
+		other.Tool, other.cleanups = tool, nil
+		if err := other.bindAction(t); err != nil {
+			t.Fatal(err)
+		}
+		b.cleanups = append(b.cleanups, other.cleanups...)
+		return &other
+	}
+	t.Fatalf("there is no tool %q", name)
+	return nil
+}
+
+// As returns the tool as a caller uses it.
+func (b *BoundTool) As(caller hcl.CallerMembers) *BoundTool {
+	as := *b
+	as.Caller, as.cleanups = caller, nil
+	return &as
 }
 
 func (s Source) options() hcl.Options {
@@ -158,6 +196,9 @@ func (b *BoundTool) Call(ctx context.Context, arguments string) (*adapters.Call,
 	}
 	frame := hcl.NewFrame(ctx, b.Dir, time.Now)
 	frame.Input = input
+	if b.Caller != nil {
+		frame.Caller = b.Caller
+	}
 	accept := func(any) error { return nil }
 	backend := b.Tool.Steps[0].Backend
 	return &adapters.Call{Frame: frame, CheckOutput: accept, Whole: backend.Whole, Delivered: backend.Delivered,

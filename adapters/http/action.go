@@ -114,7 +114,7 @@ func (a *action) setHeaders(ctx context.Context, f *hcl.Frame, r *compiledReques
 		return err
 	}
 	if a.service.authorizer != nil {
-		if err := a.service.authorizer.authorize(ctx, f, r); err != nil {
+		if err := a.service.authorizer.Authorize(ctx, f, r); err != nil {
 			return err
 		}
 	}
@@ -183,8 +183,8 @@ func (a *action) roundTrip(ctx context.Context, r *compiledRequest) (map[string]
 		failed.Unavailable, failed.NotSent, failed.Change = outage, !sent, change
 		r.call.Pace.Postpone(ctx, failed.RetryAfter)
 		wait, again := a.retry.next(failed, attempt, a.repeatable)
-		if failed.Status == nethttp.StatusUnauthorized && !renewed {
-			renewed = a.renewToken(ctx, r)
+		if failed.Status == nethttp.StatusUnauthorized && a.service.authorizer != nil && !renewed {
+			renewed = a.service.authorizer.Renew(ctx, r)
 			again = again || renewed
 		}
 		if !again || !a.service.waitForRetry(ctx, wait) || r.call.Pace.Wait(ctx) != nil {
@@ -217,16 +217,6 @@ func times(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// renewToken replaces a fetched token that the service has rejected.
-func (a *action) renewToken(ctx context.Context, r *compiledRequest) bool {
-	tokens, ok := a.service.authorizer.(*tokens)
-	if !ok {
-		return false
-	}
-	tokens.invalidate(r)
-	return tokens.authorize(ctx, nil, r) == nil
-}
-
 // attempt sends the request once and reads the response.
 func (a *action) attempt(
 	ctx context.Context, r *compiledRequest, address string,
@@ -256,6 +246,9 @@ func (a *action) attempt(
 		return nil, networkFailure(err, a.timeout)
 	}
 	defer resp.Body.Close()
+	if a.service.authorizer != nil {
+		a.service.authorizer.HideSigned(resp, r)
+	}
 	status = resp.StatusCode
 	return a.read(resp, r)
 }
@@ -300,7 +293,8 @@ func (r *compiledRequest) traceResponse(resp *nethttp.Response, body []byte) {
 	fmt.Fprintln(&out, resp.Status)
 	writeHeader(&out, resp.Header)
 	fmt.Fprintf(&out, "\n%s\n", adapters.PlanText(body, len(body)))
-	r.call.Trace(r.event(adapters.TraceReceived), adapters.Scrub(out.String(), r.secrets))
+	text := r.fetched.Text(adapters.Scrub(out.String(), r.secrets))
+	r.call.Trace(r.event(adapters.TraceReceived), text)
 }
 
 func writeHeader(out *strings.Builder, header nethttp.Header) {

@@ -187,7 +187,10 @@ func (b *block) check(checks *adapters.Checks, conn *hcl.Connection) {
 			"body must be text or bytes. Write json = … to send a value as JSON.")
 	}
 	b.checkSeparators(checks)
-	checkHeaderNames(checks, &b.Headers, b.Headers.Names())
+	adapters.CheckHeaderNames(checks, &b.Headers, b.Headers.Names())
+	if conn != nil {
+		conn.Config.(*connection).Auth.CheckSigned(checks, &b.Headers, b.Headers.Names())
+	}
 	if b.Retry != nil {
 		b.Retry.check(checks)
 	}
@@ -287,10 +290,10 @@ func (b *block) bodyType(method string) *schema.Type {
 	return each
 }
 
-func bind(ctx context.Context, b *block, env adapters.Env) (adapters.Action, error) {
+func bind(_ context.Context, b *block, env adapters.Env) (adapters.Action, error) {
 	s, ok := env.Connection.(*service)
 	if !ok {
-		s = newService(ctx, nil, defaultRedirects, env)
+		s = newService(nil, defaultRedirects, env)
 	}
 	method, address := b.verb()
 	a := &action{

@@ -82,12 +82,13 @@ func (b *body) encodeJSON(f *hcl.Frame, edit func(any) (any, error)) ([]byte, er
 
 func (b *body) encodeForm(f *hcl.Frame, r *compiledRequest) ([]byte, error) {
 	form := []byte{}
-	err := eachEntry(f, b.Form, "form field ", scalars, func(name string, texts []string, secret bool) error {
+	add := func(name string, texts []string, secret bool) error {
 		for _, p := range r.newParameters(name, texts, secret) {
 			form = r.appendParameter(form, p)
 		}
 		return nil
-	})
+	}
+	err := adapters.EachEntry(f, b.Form, "form field ", adapters.Texts, add)
 	return form, err
 }
 

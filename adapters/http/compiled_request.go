@@ -2,7 +2,6 @@ package http
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"maps"
 	nethttp "net/http"
@@ -10,11 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/net/http/httpguts"
-
 	"hatchel/adapters"
+	"hatchel/adapters/scrub"
 	"hatchel/hcl"
-	"hatchel/hcl/diag"
 	"hatchel/hcl/value"
 )
 
@@ -29,11 +26,11 @@ type compiledRequest struct {
 	idempotencyKey string      // of the call; a header of the author overrides it
 	traceparent    string      // of the call; a header of the author overrides it
 	secrets        []string
-	fetchedToken   string         // a token that is not part of the configuration
-	call           *adapters.Call // nil for a dry run
-	page           int            // of a paginated list, from 1; 0 for no list
-	tries          int            // how often it was sent
-	dryRun         bool           // the request is only shown: secrets are hidden and no token is fetched
+	fetched        *scrub.Scrubber // of a token that is not part of the configuration; nil for none
+	call           *adapters.Call  // nil for a dry run
+	page           int             // of a paginated list, from 1; 0 for no list
+	tries          int             // how often it was sent
+	dryRun         bool            // the request is only shown: secrets are hidden and no token is fetched
 }
 
 type parameter struct {
@@ -49,10 +46,11 @@ func (r *compiledRequest) addSecret(text string) {
 
 // addQuery adds the query parameters of a call. A list repeats its parameter, unless it has a separator.
 func (r *compiledRequest) addQuery(f *hcl.Frame, entries *hcl.KeyValues) error {
-	return eachEntry(f, entries, "query parameter ", scalars, func(name string, texts []string, secret bool) error {
+	add := func(name string, texts []string, secret bool) error {
 		r.query = append(r.query, r.newParameters(name, texts, secret)...)
 		return nil
-	})
+	}
+	return adapters.EachEntry(f, entries, "query parameter ", adapters.Texts, add)
 }
 
 // newParameters returns the parameters of a list: one for each element or, with a separator, one for all.
@@ -101,7 +99,7 @@ func (r *compiledRequest) overlayQuery(overlay map[string]any) error {
 		v, err := value.Resolve(overlay[name])
 		var texts []string
 		if err == nil && v != nil {
-			texts, err = scalars(v)
+			texts, err = adapters.Texts(v)
 		}
 		if err != nil {
 			return &adapters.Fault{Message: fmt.Sprintf("the query parameter %s of the next page %v", name, err)}
@@ -164,106 +162,10 @@ func (r *compiledRequest) appendParameter(dst []byte, p parameter) []byte {
 	return append(dst, url.QueryEscape(p.text)...)
 }
 
-// scalar returns the text of one value in a header, a query or a form. Its errors complete a sentence
-// whose subject is the entry.
-func scalar(v any) (string, error) {
-	v, err := value.Resolve(v)
-	if err != nil {
-		return "", err
-	}
-	switch v.(type) {
-	case string, bool:
-	case nil:
-		return "", errors.New("has a null in a list")
-	case []any, map[string]any:
-		return "", fmt.Errorf("must be a string, a number, a bool or a list of them, not %s; jsonencode(…) converts "+
-			"it to a string", diag.WithArticle(value.Kind(v)))
-	case value.Bytes:
-		return "", errors.New("must be text, not bytes; base64encode(…) converts them to text")
-	}
-	return value.Text(v)
-}
-
-// scalars returns the texts of a value or of the elements of a list.
-func scalars(v any) ([]string, error) {
-	v, err := value.Resolve(v)
-	if err != nil {
-		return nil, err
-	}
-	list, ok := v.([]any)
-	if !ok {
-		list = []any{v}
-	}
-	texts := make([]string, len(list))
-	for i, e := range list {
-		if texts[i], err = scalar(e); err != nil {
-			return nil, err
-		}
-	}
-	return texts, nil
-}
-
-// eachEntry calls do with each entry of a map argument; kind precedes its name in a message, and convert is
-// scalar or scalars.
-func eachEntry[T any](
-	f *hcl.Frame, entries *hcl.KeyValues, kind string, convert func(any) (T, error),
-	do func(name string, converted T, secret bool) error,
-) error {
-	list, err := entries.Eval(f)
-	if err != nil {
-		return &adapters.Fault{Message: err.Error()}
-	}
-	for _, e := range list {
-		converted, err := convert(e.Value)
-		if err != nil {
-			return &adapters.Fault{Message: fmt.Sprintf("the %s%s %v", kind, e.Name, err)}
-		}
-		if err := do(e.Name, converted, entries.Secret(e.Name)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// reservedHeaders cannot be set by an author, because they follow from the connection or the body.
-var reservedHeaders = map[string]string{
-	"Host":              "the host is part of the address",
-	"Content-Length":    "it is computed from the body",
-	"Transfer-Encoding": "it follows from the body",
-	"Accept-Encoding":   "responses are compressed and decompressed automatically",
-	"Connection":        "connections are reused automatically",
-	"Upgrade":           "connections use HTTP only",
-	"Te":                "it follows from the connection",
-	"Trailer":           "it follows from the body",
-	"Proxy-Connection":  "it follows from the environment",
-}
-
-// checkHeaderNames reports header names that cannot be sent.
-func checkHeaderNames(checks *adapters.Checks, field any, names []string) {
-	for _, name := range names {
-		reason := headerNameError(name)
-		checks.Refuse(reason != "", field, "The %s.", reason)
-	}
-}
-
-// headerNameError returns why a header cannot be sent, or "".
-func headerNameError(name string) string {
-	if !httpguts.ValidHeaderFieldName(name) {
-		return fmt.Sprintf("header name %q is not valid: use letters, digits and -", name)
-	}
-	if reason, ok := reservedHeaders[nethttp.CanonicalHeaderKey(name)]; ok {
-		return fmt.Sprintf("header %s cannot be set: %s", name, reason)
-	}
-	return ""
-}
-
-// isHeaderValue reports whether a text has no line break and no other control character but tabs.
-func isHeaderValue(s string) bool { return httpguts.ValidHeaderFieldValue(s) }
-
 // addHeaders sets the headers of a call, but not those in fixed. A list repeats its header.
 func (r *compiledRequest) addHeaders(f *hcl.Frame, entries *hcl.KeyValues, fixed map[string]bool) error {
-	return eachEntry(f, entries, "header ", scalars, func(name string, texts []string, secret bool) error {
-		reason, canonical := headerNameError(name), nethttp.CanonicalHeaderKey(name)
+	set := func(name string, texts []string, secret bool) error {
+		reason, canonical := adapters.HeaderNameError(name), nethttp.CanonicalHeaderKey(name)
 		if fixed[foldHeaderName(name)] {
 			reason = fmt.Sprintf("header %s cannot be set: the connection sets it", name)
 		}
@@ -271,7 +173,7 @@ func (r *compiledRequest) addHeaders(f *hcl.Frame, entries *hcl.KeyValues, fixed
 			return &adapters.Fault{Message: "the " + reason}
 		}
 		for i, text := range texts {
-			if !isHeaderValue(text) {
+			if !adapters.IsHeaderValue(text) {
 				message := fmt.Sprintf("the header %s must not contain a line break or another control character", name)
 				return &adapters.Fault{Message: message}
 			}
@@ -284,5 +186,35 @@ func (r *compiledRequest) addHeaders(f *hcl.Frame, entries *hcl.KeyValues, fixed
 		}
 		r.header[canonical] = texts
 		return nil
+	}
+	return adapters.EachEntry(f, entries, "header ", adapters.Texts, set)
+}
+
+// Call implements auth.Request.
+func (r *compiledRequest) Call() *adapters.Call { return r.call }
+
+// AddHeaders implements auth.Request.
+func (r *compiledRequest) AddHeaders(f *hcl.Frame, entries *hcl.KeyValues) error {
+	return r.addHeaders(f, entries, nil)
+}
+
+// SetParameters implements auth.Request.
+func (r *compiledRequest) SetParameters(f *hcl.Frame, entries *hcl.KeyValues) error {
+	return adapters.EachEntry(f, entries, "query parameter ", adapters.TextOf, func(name, text string, _ bool) error {
+		r.addSecret(text)
+		r.setQuery(name, text, true)
+		return nil
 	})
 }
+
+// SetHeader implements auth.Request.
+func (r *compiledRequest) SetHeader(name, text string) { r.header[name] = []string{text} }
+
+// Header implements auth.Request.
+func (r *compiledRequest) Header(name string) string { return r.header.Get(name) }
+
+// Hide implements auth.Request.
+func (r *compiledRequest) Hide(secrets ...string) { r.secrets = append(r.secrets, secrets...) }
+
+// HideFetched implements auth.Request.
+func (r *compiledRequest) HideFetched(s *scrub.Scrubber) { r.fetched = s }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"hatchel/adapters"
+	"hatchel/adapters/credential"
+	"hatchel/adapters/credential/auth"
 	"hatchel/hcl"
 	"hatchel/internal/hostname"
 )
@@ -24,7 +26,7 @@ type connection struct {
 	CAFile    string
 	CertFile  string
 	KeyFile   string
-	Auth      *auth
+	Auth      *auth.Block
 	Retry     *retry
 }
 
@@ -54,7 +56,7 @@ func (c *connection) spec() hcl.Spec {
 			"A PEM file with the certificate authorities to trust instead of those of the system.").Contents(),
 		hcl.Attr(&c.CertFile, "cert_file", "A PEM file with the client certificate.").Contents(),
 		hcl.Attr(&c.KeyFile, "key_file", "A PEM file with the key of cert_file."),
-		hcl.Block(&c.Auth, "auth", "How requests are authenticated.", (*auth).spec),
+		hcl.Block(&c.Auth, "auth", "How requests are authenticated.", (*auth.Block).Spec),
 		hcl.Block(&c.Retry, "retry", "Retries a request after a transient failure. It applies to requests that are "+
 			"safe to repeat: GET, HEAD, PUT, DELETE, and requests with an Idempotency-Key header.", (*retry).spec),
 	}
@@ -70,13 +72,15 @@ func (c *connection) Check() error {
 			"Write auth { basic = { username = …, password = secret.… } } instead.")
 		checks.Refuse(u.RawQuery != "" || u.ForceQuery || u.Fragment != "", &c.BaseURL,
 			"base_url must end with its path. The query belongs to the requests, or to auth { query = { … } }.")
+		c.Auth.CheckAddress(&checks, &c.BaseURL, u)
 	}
 	checks.Refuse(c.Redirects < 0, &c.Redirects, "redirects must not be negative; 0 follows none.")
 	checks.Refuse((c.CertFile == "") != (c.KeyFile == ""), &c.CertFile,
 		"cert_file and key_file must be set together.")
-	checkHeaderNames(&checks, &c.Headers, c.Headers.Names())
+	adapters.CheckHeaderNames(&checks, &c.Headers, c.Headers.Names())
+	c.Auth.CheckSigned(&checks, &c.Headers, c.Headers.Names())
 	if c.Auth != nil {
-		c.Auth.check(&checks)
+		c.Auth.Check(&checks)
 	}
 	if c.Retry != nil {
 		c.Retry.check(&checks)
@@ -90,30 +94,36 @@ func (c *connection) Effects(*hcl.Connection) []hcl.Effect {
 	if c.CAFile != "" {
 		effects = append(effects, hcl.Effect{Verb: "TRUST", Source: []any{&c.CAFile}})
 	}
-	if c.Auth != nil && c.Auth.OAuth2 != nil {
-		effects = append(effects, hcl.Effect{Verb: "HOST", What: "of tokens", Source: []any{&c.Auth.OAuth2.TokenURL}})
-	}
-	if c.OnBehalf() != nil {
-		effects = append(effects, hcl.Effect{Verb: "EXCHANGE", What: "the caller's token"})
+	if c.Auth != nil {
+		effects = append(effects, c.Auth.Effects()...)
 	}
 	return effects
 }
 
 // OnBehalf implements hcl.OnBehalf.
-func (c *connection) OnBehalf() any {
-	if c.Auth == nil || c.Auth.OAuth2 == nil || !c.Auth.OAuth2.Exchange {
+func (c *connection) OnBehalf() *hcl.Delegation {
+	if c.Auth == nil {
 		return nil
 	}
-	return &c.Auth.OAuth2.Exchange
+	return c.Auth.OnBehalf()
 }
 
 // open returns the handle of a connection. It reads the TLS files and does not connect.
 func open(ctx context.Context, c *connection, env adapters.Env) (any, error) {
+	return openInCloud(ctx, c, env, credential.NewMachine())
+}
+
+// openInCloud is open on a machine in a cloud.
+func openInCloud(ctx context.Context, c *connection, env adapters.Env, cloud *credential.Cloud) (any, error) {
 	tlsConfig, err := c.loadTLS(env)
 	if err != nil {
 		return nil, err
 	}
-	s := newService(ctx, tlsConfig, c.Redirects, env)
+	redirects := c.Redirects
+	if c.Auth != nil && !c.Auth.FollowsRedirects() {
+		redirects = 0
+	}
+	s := newService(tlsConfig, redirects, env)
 	s.base, s.headers, s.timeout, s.maxBody = strings.TrimRight(c.BaseURL, "/"), c.Headers, c.Timeout, c.MaxBody
 	s.trace = c.Trace
 	if c.Retry != nil {
@@ -121,8 +131,11 @@ func open(ctx context.Context, c *connection, env adapters.Env) (any, error) {
 	}
 	s.ownHeaders = c.Headers.Names()
 	if c.Auth != nil {
-		s.authorizer = c.Auth.authorizer(s, env)
-		s.ownHeaders = append(s.ownHeaders, c.Auth.headerNames()...)
+		if s.authorizer, err = c.Auth.Open(ctx, s, cloud, env); err != nil {
+			return nil, err
+		}
+		s.decoding = s.authorizer.Transport(s.decoding)
+		s.ownHeaders = append(s.ownHeaders, c.Auth.HeaderNames()...)
 	}
 	return s, nil
 }

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"mime"
 	nethttp "net/http"
 	"strings"
 	"unicode/utf8"
@@ -31,27 +30,7 @@ func (c *content) codingFailure() *failure {
 	if c.coding == "" {
 		return nil
 	}
-	return newPermanentFailure("the service's response has "+unsupportedCoding(c.coding), nil)
-}
-
-// unsupportedCoding names a content coding in a message, with those that are supported.
-func unsupportedCoding(coding string) string {
-	return fmt.Sprintf("the content encoding %s, which is not supported; %s are", cut.Runes(coding, 60),
-		contentcoding.Supported)
-}
-
-// usualTypes are values of Content-Type that need no parsing.
-var usualTypes = map[string]bool{
-	"": true, "application/json": true, "application/json; charset=utf-8": true, "text/plain; charset=utf-8": true,
-}
-
-// charsetOf returns the parameter charset of a Content-Type as it is written; empty for none.
-func charsetOf(contentType string) string {
-	if usualTypes[contentType] || !strings.Contains(contentType, ";") {
-		return ""
-	}
-	_, params, _ := mime.ParseMediaType(contentType)
-	return strings.Trim(params["charset"], `"' `)
+	return newPermanentFailure("the service's response has "+contentcoding.Unsupported(c.coding), nil)
 }
 
 // msgUnknownCharset is the message for a text in an encoding that is not known.
@@ -65,7 +44,8 @@ func (a *action) decodeCharset(c *content) *failure {
 	}
 	e, known := a.encodingOf(c)
 	if !known {
-		return newPermanentFailure(fmt.Sprintf(msgUnknownCharset, cut.Runes(charsetOf(c.contentType), 40)), nil)
+		name := cut.Runes(charset.OfContentType(c.contentType), 40)
+		return newPermanentFailure(fmt.Sprintf(msgUnknownCharset, name), nil)
 	}
 	if _, mark := charset.Detect(c.raw, e); e == nil && mark == 0 && utf8.Valid(c.raw) {
 		return nil
@@ -88,7 +68,7 @@ func (a *action) encodingOf(c *content) (e *charset.Encoding, known bool) {
 	if a.block.Encoding != "" {
 		return charset.Find(a.block.Encoding)
 	}
-	isJSON, name := a.block.As != asText, strings.ToLower(charsetOf(c.contentType))
+	isJSON, name := a.block.As != asText, strings.ToLower(charset.OfContentType(c.contentType))
 	switch {
 	case isJSON && len(c.raw) > 1 && (c.raw[0] == 0 || c.raw[1] == 0):
 		return detectUnicode(c.raw)

@@ -3,21 +3,16 @@ package http
 import (
 	"errors"
 	"fmt"
-	"mime"
 	"net"
 	nethttp "net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
 	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/internal/backoff"
-	"hatchel/internal/charset"
 	"hatchel/internal/contentcoding"
-	"hatchel/internal/cut"
-	"hatchel/internal/lazyregexp"
 	"hatchel/internal/neterror"
 	"hatchel/internal/proxy"
 )
@@ -72,6 +67,9 @@ func networkFailure(err error, timeout time.Duration) *failure {
 	}
 	if message := permanentMessage(err); message != "" {
 		f.Message, f.permanent = message, true
+		if fault, ok := errors.AsType[*adapters.Fault](err); ok {
+			f.unsent = f.unsent || fault.NotSent
+		}
 		return f
 	}
 	f.timedOut = neterror.IsTimeout(err)
@@ -102,7 +100,7 @@ func (f *failure) setProxyMessage(err error) bool {
 	case errors.As(err, &of):
 		f.Message, f.permanent = "the request has no way to the service: "+of.Error(), true
 	case errors.As(err, &refused):
-		f.Message = "the proxy that the environment names returned " + statusText(refused.Status)
+		f.Message = "the proxy that the environment names returned " + adapters.StatusText(refused.Status)
 		f.permanent = refused.Status/100 == 4
 	case proxy.IsConnecting(err):
 		f.Message = "no connection to the service could be made through the proxy that the environment names"
@@ -132,7 +130,7 @@ func permanentMessage(err error) string {
 	var tooLarge *tooLargeError
 	var coding *contentcoding.Error
 	switch {
-	case errors.As(err, &upload): // reading an uploaded file failed, so the request is not complete
+	case errors.As(err, &upload): // reading an uploaded file failed, or the request cannot be signed
 		return upload.Message
 	case errors.As(err, &tooLarge):
 		return fmt.Sprintf("the service's response is larger than %s; request less of it", hcl.Size(tooLarge.limit))
@@ -163,7 +161,7 @@ func withoutURL(err error) error {
 // it, such as an excerpt of its body.
 func statusFailure(resp *nethttp.Response, detail string) *failure {
 	f := &failure{Fault: adapters.Fault{
-		Message: "the service returned " + statusText(resp.StatusCode) + detail, Status: resp.StatusCode,
+		Message: "the service returned " + adapters.StatusText(resp.StatusCode) + detail, Status: resp.StatusCode,
 		RetryAfter: backoff.RetryAfter(resp.Header),
 	}}
 	if f.RetryAfter > 0 {
@@ -173,46 +171,7 @@ func statusFailure(resp *nethttp.Response, detail string) *failure {
 	return f
 }
 
-func statusText(status int) string {
-	return strings.TrimSpace(fmt.Sprintf("%d %s", status, nethttp.StatusText(status)))
-}
-
 // tooLargeError reports a response that exceeds its size limit.
 type tooLargeError struct{ limit int64 }
 
 func (e *tooLargeError) Error() string { return fmt.Sprintf("response larger than %d bytes", e.limit) }
-
-const (
-	maxExcerptBytes = 8 << 10 // read of a response that is quoted
-	maxExcerpt      = 300     // characters
-)
-
-var (
-	invisibleHTML = lazyregexp.New(`(?is)<(script|style|head)\b.*?</(script|style|head)>|<!--.*?-->`)
-	htmlTag       = lazyregexp.New(`<[^>]*>`)
-)
-
-// excerpt returns the part of a response that a message quotes: one line of printable text without the
-// secrets of the request. It is empty for binary content.
-func excerpt(body []byte, contentType string, secrets []string) string {
-	kind, _, _ := mime.ParseMediaType(contentType)
-	family, _, _ := strings.Cut(kind, "/")
-	if slices.Contains([]string{"image", "audio", "video"}, family) ||
-		kind == "application/octet-stream" || kind == "application/pdf" {
-		return ""
-	}
-	isCut := len(body) == maxExcerptBytes
-	declared, _ := charset.Find(charsetOf(contentType))
-	if e, size := charset.Detect(body, declared); e != nil || size > 0 {
-		text, _, _ := charset.ShowHead(body, declared)
-		body = []byte(text)
-	}
-	if isCut {
-		body = adapters.SanitizeHead(body, secrets)
-	}
-	text := adapters.Scrub(string(body), secrets) // before tags are removed, which could be part of a secret
-	if kind == "text/html" {
-		text = htmlTag.ReplaceAllString(invisibleHTML.ReplaceAllString(text, " "), " ")
-	}
-	return cut.Runes(adapters.Sanitize(text, secrets), maxExcerpt)
-}

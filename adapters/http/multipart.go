@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode"
 
+	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/hcl/value"
 )
@@ -79,7 +80,7 @@ func newPart(name string, v any) (part, error) {
 		p.isFile = true
 		return p, p.setMembers(v)
 	}
-	text, err := scalar(v)
+	text, err := adapters.TextOf(v)
 	p.content = []byte(text)
 	return p, err
 }

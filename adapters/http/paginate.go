@@ -264,7 +264,7 @@ func (a *paginatedAction) nextPage(next any, current *compiledRequest) (page nex
 	if overlay, ok := next.(map[string]any); ok && param == "" {
 		return nextPage{query: overlay}, nil
 	}
-	text, err := scalar(next)
+	text, err := adapters.TextOf(next)
 	if err != nil {
 		return page, &adapters.Fault{Message: "the reference to the next page " + err.Error()}
 	}

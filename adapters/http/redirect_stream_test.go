@@ -21,7 +21,7 @@ func TestAStreamedBodyIsSentAgainAfterARedirect(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	s := newService(t.Context(), nil, defaultRedirects, adapters.Env{Defer: func(func() error) {}})
+	s := newService(nil, defaultRedirects, adapters.Env{Defer: func(func() error) {}})
 	a := &action{block: &block{As: asText, OKStatus: []string{"2xx"}}, service: s, method: "POST", maxBody: 1 << 20}
 	a.okStatus, _ = parseStatuses(a.block.OKStatus)
 	r := &compiledRequest{target: []byte(server.URL), header: nethttp.Header{}, call: &adapters.Call{}, stream: new(bodyStream)}

@@ -269,6 +269,11 @@ User-Agent: hatchel/test
 	}
 }
 
+// awsAuth returns an auth block that signs requests.
+func awsAuth(arguments string) string { return "auth {\n aws_sigv4 {\n " + arguments + "\n }\n }" }
+
+const inRegion = "service = \"s3\"\n region = \"eu-central-1\"\n "
+
 func TestMistakesAreRejectedAtLoad(t *testing.T) {
 	for _, x := range []struct{ connection, block, want string }{
 		{"", "query = {}", "write one of get, post, put, patch, delete, head"},
@@ -299,6 +304,17 @@ func TestMistakesAreRejectedAtLoad(t *testing.T) {
 		{"auth {\n }", "get = \"/x\"", "How to sign in"},
 		{"auth {\n basic = { user = \"x\" }\n }", "get = \"/x\"", "basic must have a username and a password"},
 		{"auth {\n bearer = \"${secret.key}\\n\"\n }", "get = \"/x\"", "contains a line break"},
+		{awsAuth("region = \"eu-central-1\""), "get = \"/x\"", "Missing argument"},
+		{awsAuth("service = \"s3\""), "get = \"/x\"", "Missing argument"},
+		{awsAuth("service = \"Amazon S3\"\n region = \"eu-central-1\""), "get = \"/x\"", "service must be the name of a service in signatures"},
+		{awsAuth("service = \"s3\"\n region = \"eu.example/\""), "get = \"/x\"", "region must be the name of a region"},
+		{awsAuth(inRegion + "role_arn = \"arn:aws:iam::123456789012:user/x\""), "get = \"/x\"", "role_arn must be the ARN of a role"},
+		{awsAuth(inRegion + "external_id = \"x1\""), "get = \"/x\"", "external_id belongs to role_arn"},
+		{awsAuth(inRegion + "session_name = \"s1\""), "get = \"/x\"", "session_name is the name of a session of role_arn"},
+		{awsAuth(inRegion + "role_arn = \"arn:aws-cn:iam::123456789012:role/x\"\n session_name = \"a b\""), "get = \"/x\"", "session_name must have 2 to 64 characters"},
+		{awsAuth(inRegion + "role_arn = \"arn:aws:iam::123456789012:role/x\"\n external_id = \"a b\""), "get = \"/x\"", "external_id must have 2 to 1224 characters"},
+		{awsAuth(inRegion + "source = \"profile\""), "get = \"/x\"", "\"env\", \"web_identity\", \"container\" or \"instance\", not \"profile\""},
+		{"auth {\n bearer = secret.key\n aws_sigv4 {\n service = \"s3\"\n region = \"eu-central-1\"\n }\n }", "get = \"/x\"", "write one of bearer, basic, header, query, oauth2, aws_sigv4"},
 		{"ca_file = \"none.pem\"", "get = \"/x\"", `"none.pem" cannot be read`},
 		{"cert_file = \"none.pem\"", "get = \"/x\"", "cert_file and key_file must be set together"},
 		{"redirects = -1", "get = \"/x\"", "0 follows none"},

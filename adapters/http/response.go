@@ -1,7 +1,6 @@
 package http
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -13,7 +12,6 @@ import (
 	"sync"
 
 	"hatchel/adapters"
-	"hatchel/hcl"
 	"hatchel/hcl/functions"
 	"hatchel/hcl/value"
 	"hatchel/internal/contentcoding"
@@ -23,9 +21,9 @@ import (
 // read converts a response to the output of the block.
 func (a *action) read(resp *nethttp.Response, r *compiledRequest) (map[string]any, *failure) {
 	if !a.okStatus.contains(resp.StatusCode) {
-		head, _ := io.ReadAll(io.LimitReader(resp.Body, maxExcerptBytes))
+		head, _ := io.ReadAll(io.LimitReader(resp.Body, adapters.MaxExcerptBytes))
 		r.traceResponse(resp, head)
-		return nil, statusFailure(resp, a.describeStatus(resp, head, r.secrets))
+		return nil, statusFailure(resp, r.fetched.Text(a.describeStatus(resp, head, r.secrets)))
 	}
 	raw, err := readBody(resp, a.maxBody)
 	if err != nil {
@@ -43,7 +41,7 @@ func (a *action) read(resp *nethttp.Response, r *compiledRequest) (map[string]an
 		failed.Change = adapters.ChangeDone
 		return nil, failed
 	}
-	c.raw = r.hideFetchedToken(c.raw, resp.Header)
+	c.raw = a.hideFetched(c.raw, resp.Header, r)
 	r.traceResponse(resp, c.raw)
 	body, failed := a.decode(resp.Request.Context(), &c, r)
 	if failed != nil {
@@ -67,27 +65,30 @@ func (a *action) describeStatus(resp *nethttp.Response, head []byte, secrets []s
 		detail = fmt.Sprintf(" at %s, to which a redirect has led and credentials are not sent",
 			redirectAddress(new(url.URL), resp.Request.URL, secrets))
 	}
-	if text := excerpt(head, resp.Header.Get("Content-Type"), secrets); text != "" {
+	if a.service.authorizer != nil {
+		detail += a.service.authorizer.ExplainRefusal(resp, head)
+	}
+	if text := adapters.Excerpt(head, resp.Header.Get("Content-Type"), secrets); text != "" {
 		detail += ": " + text
 	}
 	return detail
 }
 
-// hideFetchedToken hides the fetched token in a response that repeats it. The runtime hides only the
-// secrets of the configuration.
-func (r *compiledRequest) hideFetchedToken(raw []byte, header nethttp.Header) []byte {
-	if len(r.fetchedToken) < adapters.MinSecretLength {
+// hideFetched removes the fetched token from a response that repeats it, in whatever spelling. The runtime removes only
+// the secrets of the configuration.
+func (a *action) hideFetched(raw []byte, header nethttp.Header, r *compiledRequest) []byte {
+	if r.fetched == nil {
 		return raw
 	}
 	for _, values := range header {
 		for i, v := range values {
-			values[i] = strings.ReplaceAll(v, r.fetchedToken, hcl.Hidden)
+			values[i] = r.fetched.Text(v)
 		}
 	}
-	if token := []byte(r.fetchedToken); bytes.Contains(raw, token) {
-		raw = bytes.ReplaceAll(raw, token, []byte(hcl.Hidden))
+	if a.block.As == asBytes || a.block.As == asText {
+		return r.fetched.Bytes(raw)
 	}
-	return raw
+	return r.fetched.JSON(raw)
 }
 
 const (
@@ -170,8 +171,8 @@ func notJSONFailure(err error, raw []byte, contentType string, r *compiledReques
 	default:
 		f.Message += " but " + cut.Runes(kind, 60)
 	}
-	if text := excerpt(raw[:min(len(raw), maxExcerptBytes)], contentType, r.secrets); text != "" {
-		f.Message += ": " + text
+	if text := adapters.Excerpt(raw[:min(len(raw), adapters.MaxExcerptBytes)], contentType, r.secrets); text != "" {
+		f.Message += ": " + r.fetched.Text(text)
 	}
 	return f
 }

@@ -144,7 +144,7 @@ func compress(t *testing.T, text string) []byte {
 }
 
 func TestCompressedResponse(t *testing.T) {
-	small, bomb := compress(t, `{"a": 1}`), compress(t, `"`+strings.Repeat("0", 64<<20)+`"`)
+	small, bomb := compress(t, `{"a": 1}`), compress(t, `"`+strings.Repeat("0", 16<<20)+`"`)
 	s := serve(t, func(w nethttp.ResponseWriter, r *nethttp.Request) {
 		w.Header().Set("Content-Encoding", "gzip")
 		switch r.URL.Path {

@@ -13,7 +13,6 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/adapters/adaptertest"
-	"hatchel/hcl/value"
 )
 
 // serveFailing rejects the first requests with a status and headers.
@@ -316,24 +315,4 @@ func TestFaultReportsTheStateOfTheService(t *testing.T) {
 			t.Errorf("%+v", f)
 		}
 	})
-}
-
-func TestFetchedTokenIsHiddenInAResponse(t *testing.T) {
-	s := serve(t, func(w nethttp.ResponseWriter, r *nethttp.Request) {
-		if r.URL.Path == "/token" {
-			fmt.Fprint(w, `{"access_token": "fetched-0815", "token_type": "Bearer", "expires_in": 3600}`)
-			return
-		}
-		w.Header().Set("X-Seen", r.Header.Get("Authorization"))
-		fmt.Fprintf(w, `{"seen": %q}`, r.Header.Get("Authorization"))
-	})
-	b := adaptertest.Bind(t, source(s.URL, fmt.Sprintf("  auth {\n    oauth2 {\n      token_url     = \"%s/token\"\n      client_id     = \"me\"\n      client_secret = secret.key\n    }\n  }", s.URL), "", `    get = "/x"`))
-	out, err := b.Do(t.Context(), `{}`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := value.AppendJSON(nil, out)
-	if err != nil || strings.Contains(string(text), "fetched-0815") || strings.Count(string(text), "Bearer (secret)") != 2 {
-		t.Errorf("%v, %s", err, text)
-	}
 }

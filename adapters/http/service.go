@@ -2,6 +2,7 @@ package http
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -13,6 +14,7 @@ import (
 	"github.com/go-resty/resty/v2"
 
 	"hatchel/adapters"
+	"hatchel/adapters/credential/auth"
 	"hatchel/hcl"
 	"hatchel/internal/contentcoding"
 	"hatchel/internal/proxy"
@@ -24,15 +26,14 @@ type service struct {
 	client       *resty.Client
 	clientForGet *resty.Client // sends a GET with a body, and costs a GET without one more
 	transport    *nethttp.Transport
-	decoding     nethttp.RoundTripper // transport, with decoded responses
+	decoding     nethttp.RoundTripper // transport, with decoded responses and the signatures of the connection
 	userAgent    []string
-	ctx          context.Context // for work that outlives a call; env.Defer ends that work
 
 	base       string // the base_url without a trailing slash; empty without a connection
 	headers    *hcl.KeyValues
-	ownHeaders []string      // that the connection sets, with those that authenticate requests
-	authorizer authorizer    // nil if requests need no credentials
-	timeout    time.Duration // of one attempt; 0 if not configured
+	ownHeaders []string         // that the connection sets, with those that authenticate requests
+	authorizer *auth.Authorizer // nil if requests need no credentials
+	timeout    time.Duration    // of one attempt; 0 if not configured
 	maxBody    hcl.Size
 	trace      bool         // requests carry the traceparent of the call
 	retry      *retryPolicy // of requests that are safe to repeat; nil means one attempt
@@ -46,7 +47,7 @@ const (
 	maxResponseHeaders = 256 << 10
 )
 
-func newService(ctx context.Context, tlsConfig *tls.Config, redirects int, env adapters.Env) *service {
+func newService(tlsConfig *tls.Config, redirects int, env adapters.Env) *service {
 	t := &nethttp.Transport{
 		DialContext:            (&net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}).DialContext,
 		TLSClientConfig:        tlsConfig,
@@ -63,13 +64,12 @@ func newService(ctx context.Context, tlsConfig *tls.Config, redirects int, env a
 		transport: t,
 		decoding:  contentcoding.Transport{Next: t},
 		userAgent: []string{"hatchel/" + env.Version},
-		ctx:       context.WithoutCancel(ctx),
 		maxBody:   defaultMaxBody,
 		trace:     true,
 		redirects: redirects,
 		mocks:     env.Mocks,
 	}
-	transport := redirectTransport{s.decoding}
+	transport := redirectTransport{serviceTransport{s}}
 	if s.mocks != nil {
 		transport.RoundTripper = &mockedTransport{s, env.ConnectionName}
 	}
@@ -81,6 +81,14 @@ func newService(ctx context.Context, tlsConfig *tls.Config, redirects int, env a
 	})
 	s.client, s.clientForGet = client, client.Clone().SetAllowGetMethodPayload(true)
 	return s
+}
+
+// serviceTransport sends requests as the service does.
+type serviceTransport struct{ *service }
+
+// RoundTrip implements http.RoundTripper.
+func (t serviceTransport) RoundTrip(r *nethttp.Request) (*nethttp.Response, error) {
+	return t.decoding.RoundTrip(r)
 }
 
 // fixBody sets the body of a request to the attached stream, and marks an empty body as empty. Otherwise
@@ -120,7 +128,44 @@ func (s *service) send(
 	return resp.RawResponse, nil
 }
 
-// Ping implements adapters.Health. It connects to the host or to its proxy, and sends nothing.
+const maxTokenResponse = 64 << 10
+
+// RequestToken implements auth.Service.
+func (s *service) RequestToken(ctx context.Context, r *auth.TokenRequest) (*auth.TokenResponse, *adapters.Fault) {
+	timeout := cmp.Or(s.timeout, defaultTimeout)
+	ctx, cancel := context.WithTimeout(context.WithValue(ctx, noRedirectKey{}, true), timeout)
+	defer cancel()
+	if s.mocks != nil {
+		ctx = withDetails(ctx, mockedDetails{secrets: r.Secrets, answer: tokenType})
+	}
+	r.Header["User-Agent"] = s.userAgent
+	resp, err := s.send(ctx, nethttp.MethodPost, r.URL, r.Header, r.Body)
+	var raw []byte
+	if err == nil {
+		defer resp.Body.Close()
+		raw, err = readBody(resp, maxTokenResponse)
+	}
+	if err != nil {
+		return nil, &networkFailure(err, timeout).Fault
+	}
+	return &auth.TokenResponse{
+		Status: resp.StatusCode, Header: resp.Header, Body: raw, Redirect: describeRedirect(resp, 0, r.Secrets),
+	}, nil
+}
+
+// Credential implements adapters.SignedIn.
+func (s *service) Credential() *adapters.CredentialState {
+	if s.authorizer == nil {
+		return nil
+	}
+	return s.authorizer.Credential()
+}
+
+// Credential implements adapters.SignedIn.
+func (a *action) Credential() *adapters.CredentialState { return a.service.Credential() }
+
+// Ping implements adapters.Health. It connects to the host or to its proxy, and sends nothing. A connection that has no
+// credential of the machine to sign its requests with is not healthy.
 func (s *service) Ping(ctx context.Context) error {
 	if s.mocks != nil {
 		return nil
@@ -144,5 +189,8 @@ func (s *service) Ping(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return conn.Close()
+	if err := conn.Close(); err != nil || s.authorizer == nil {
+		return err
+	}
+	return s.authorizer.Check(ctx)
 }

@@ -100,7 +100,7 @@ func callAs(t *testing.T, b *adaptertest.BoundTool, ctx context.Context, caller,
 	}
 	call.Owner = caller
 	if token != "" {
-		call.Token = func() (string, time.Time) { return token, until }
+		call.Token = func(context.Context) (string, time.Time, error) { return token, until, nil }
 	}
 	out, err := b.Action.Do(ctx, call)
 	if err != nil {
@@ -283,6 +283,24 @@ func TestCallerWithoutAValidTokenIsRejected(t *testing.T) {
 				t.Error("a request was sent")
 			}
 		})
+	}
+}
+
+func TestCallerWhoseTokenCannotBeReadIsRejected(t *testing.T) {
+	u := serveUpstream(t)
+	b := adaptertest.Bind(t, u.source(""))
+	call, err := b.Call(t.Context(), `{}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	call.Owner = "ada"
+	call.Token = func(context.Context) (string, time.Time, error) { return "", time.Time{}, errors.New("sign in again") }
+	_, err = b.Action.Do(t.Context(), call)
+	if f := wantFault(t, err); f.Message != "sign in again" || !f.NotSent {
+		t.Errorf("%+v", f)
+	}
+	if u.Requests("/token") != 0 || len(u.seen) != 0 {
+		t.Error("a request was sent")
 	}
 }
 

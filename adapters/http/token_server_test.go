@@ -2,8 +2,10 @@ package http_test
 
 import (
 	"encoding/base64"
+	"encoding/hex"
 	"fmt"
 	nethttp "net/http"
+	"net/url"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -139,4 +141,48 @@ func TestAUserNameWithAColonIsRefused(t *testing.T) {
 			t.Error("a request was sent")
 		}
 	})
+}
+
+// Services quote requests in what they answer, and escape and encode what they quote.
+func TestATokenThatAServiceRepeatsIsHiddenInEachSpelling(t *testing.T) {
+	const token = "ya29.a0+bc/T0KEN-abcdefgh=="
+	tokens := serve(t, respond(`{"access_token": "`+token+`", "expires_in": 3600}`))
+	for name, text := range map[string]string{
+		"as it is":    token,
+		"JSON of PHP": strings.ReplaceAll(token, "/", `\/`),
+		"JSON":        strings.ReplaceAll(token, "+", `\u002B`),
+		"a query":     url.QueryEscape(token),
+		"a path":      url.PathEscape(token),
+		"HTML":        strings.ReplaceAll(token, "+", "&#43;"),
+		"base64":      base64.StdEncoding.EncodeToString([]byte("Bearer " + token)),
+		"hexadecimal": hex.EncodeToString([]byte(token)),
+	} {
+		for _, x := range []struct {
+			as, body string
+			status   int
+		}{
+			{"json", `{"` + text + `": ["` + text + `"]}`, 200}, {"jsonl", `{"a": "` + text + `"}`, 200}, {"json", text, 200},
+			{"text", text, 200}, {"json", `{"error": "` + text + `"}`, 403}, {"json", "", 302},
+		} {
+			service := serve(t, func(w nethttp.ResponseWriter, _ *nethttp.Request) {
+				w.Header().Set("X-Sent", text)
+				w.Header().Set("Location", "https://other.invalid/"+url.PathEscape(text))
+				w.WriteHeader(x.status)
+				fmt.Fprint(w, x.body)
+			})
+			src := clientSource(service.URL, tokens.URL, "s3cret-k3y", "client_secret = secret.key")
+			src.HCL = strings.Replace(src.HCL, `get = "/"`, fmt.Sprintf("get = \"/\"\n as = %q", x.as), 1)
+			out, err := adaptertest.Bind(t, src).Do(t.Context(), `{}`)
+			var report string
+			if err != nil {
+				f := wantFault(t, err)
+				report = fmt.Sprint(f.Message, f.Cause)
+			} else {
+				report = fmt.Sprint(resolved(t, out["body"]), out["headers"])
+			}
+			if strings.Contains(report, text) || strings.Contains(report, token) || !strings.Contains(report, "(secret)") {
+				t.Errorf("%s, %d as %s: %s", name, x.status, x.as, report)
+			}
+		}
+	}
 }

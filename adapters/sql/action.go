@@ -24,18 +24,21 @@ func bind(_ context.Context, b *block, env adapters.Env) (adapters.Action, error
 
 // Do implements adapters.Action. It runs the statements of the block in one transaction.
 func (a *action) Do(ctx context.Context, call *adapters.Call) (any, error) {
+	as, err := a.traceIdentity(call)
+	if err != nil {
+		return nil, err
+	}
 	var out map[string]any
-	var err error
 	switch {
 	case a.Query != nil:
-		out, err = a.runQuery(ctx, call)
+		out, err = a.runQuery(ctx, as, call)
 	case a.Exec != nil:
-		out, err = a.runExec(ctx, call)
+		out, err = a.runExec(ctx, as, call)
 	default:
-		out, err = a.runCallerStatement(ctx, call)
+		out, err = a.runCallerStatement(ctx, as, call)
 	}
 	if err != nil {
-		return nil, a.markChange(err, a.toFault(ctx, err))
+		return nil, a.markChange(err, a.toFault(ctx, as, err))
 	}
 	return out, nil
 }
@@ -87,16 +90,16 @@ func (a *action) commitsImplicitly() bool {
 	return false
 }
 
-func (a *action) runQuery(ctx context.Context, call *adapters.Call) (map[string]any, error) {
+func (a *action) runQuery(ctx context.Context, as identity, call *adapters.Call) (map[string]any, error) {
 	s := a.Query.Statements()[0]
 	e := &execution{isQuery: true, last: a.Each == nil, origin: origin{call, a.dialect}}
 	if a.Each == nil {
 		if err := e.bind(s, call.Frame); err != nil {
 			return nil, err
 		}
-		return a.runReadOnly(ctx, call, e)
+		return a.runReadOnly(ctx, as, call, e)
 	}
-	err := a.db.read(ctx, func(tx transaction) error {
+	err := a.db.read(ctx, as, func(tx transaction) error {
 		e.result = &resultSet{maxRows: a.maxRows()}
 		return a.forEachElement(ctx, call.Frame, func(f *hcl.Frame) error { return bindAndRun(ctx, tx, s, f, e) })
 	})
@@ -120,8 +123,10 @@ func (a *action) checkCut(call *adapters.Call, result *resultSet) error {
 }
 
 // runReadOnly runs one bound statement in a read-only transaction of its own.
-func (a *action) runReadOnly(ctx context.Context, call *adapters.Call, e *execution) (map[string]any, error) {
-	err := a.db.read(ctx, func(tx transaction) error {
+func (a *action) runReadOnly(
+	ctx context.Context, as identity, call *adapters.Call, e *execution,
+) (map[string]any, error) {
+	err := a.db.read(ctx, as, func(tx transaction) error {
 		e.result = &resultSet{maxRows: a.maxRows()}
 		return e.run(ctx, tx)
 	})
@@ -139,9 +144,9 @@ func bindAndRun(ctx context.Context, tx transaction, s *sqltext.Program, f *hcl.
 }
 
 // runExec runs the statements of exec and commits them if the expect blocks accept the output.
-func (a *action) runExec(ctx context.Context, call *adapters.Call) (map[string]any, error) {
+func (a *action) runExec(ctx context.Context, as identity, call *adapters.Call) (map[string]any, error) {
 	var out map[string]any
-	err := a.db.write(ctx, func(tx transaction) error {
+	err := a.db.write(ctx, as, func(tx transaction) error {
 		executions := make([]execution, len(a.Exec.Statements()))
 		for i := range executions {
 			executions[i] = execution{result: &resultSet{maxRows: a.maxRows()}, origin: origin{call, a.dialect}}
@@ -260,32 +265,41 @@ type modelError struct{ error }
 func (e modelError) Unwrap() error { return e.error }
 
 // toFault returns the error of a call in the form that adapters.Action promises.
-func (a *action) toFault(ctx context.Context, err error) error {
+func (a *action) toFault(ctx context.Context, as identity, err error) error {
 	var worded modelError
 	var fault *adapters.Fault
 	var down *unreachableError
+	name := hcl.InstanceName(a.connection, as.instance)
 	switch {
 	case errors.As(err, &fault):
 		return fault
+	case errors.As(err, new(*identityError)):
+		const text = "the database refuses the role or the session that the connection %q has for this caller; this " +
+			"is not a mistake in the arguments, and trying again does not help"
+		reason := quoteEngine(authorMessage(err, a.dialect))
+		return &adapters.Fault{Message: fmt.Sprintf(text, name), Hint: reason, Cause: err}
 	case errors.Is(err, errStale):
 		return &adapters.Fault{Message: errStale.Error(), Advice: "try again", Cause: err}
 	case errors.As(err, &worded):
 		return &adapters.Fault{Message: worded.Error(), Cause: worded.error}
 	case errors.Is(err, errBusy) && ctx.Err() == context.DeadlineExceeded:
 		const text = "%q was busy with other statements for as long as this call could wait"
-		message := fmt.Sprintf(text, a.connection)
+		message := fmt.Sprintf(text, name)
 		return &adapters.Fault{Message: message, Cause: ctx.Err(), NotSent: true}
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case errors.As(err, &down):
 		f := &adapters.Fault{
-			Message: fmt.Sprintf("the database %q is unavailable", a.connection), Advice: "try again later",
+			Message: fmt.Sprintf("the database %q is unavailable", name), Advice: "try again later",
 			Cause: down.cause, Unavailable: down.lost(), NotSent: true,
 		}
+		if failed, ok := errors.AsType[*signInError](down.cause); ok {
+			f.Message = fmt.Sprintf("the database %q is unavailable: %s", name, failed.text)
+		}
 		if wrong := mistakeOf(down.cause); wrong != "" {
-			const text = "the connection %q is misconfigured: %s; this is not a mistake in the arguments, and trying " +
-				"again does not help"
-			f.Message, f.Advice = fmt.Sprintf(text, a.connection, wrong), ""
+			const more = "this is not a mistake in the arguments, and trying again does not help"
+			text := fmt.Sprintf("the connection %q is misconfigured: %s", name, wrong)
+			f.Message, f.Advice = adapters.JoinFailure(text, more, ""), ""
 		}
 		return f
 	}

@@ -55,6 +55,9 @@ const (
 		`Write query instead, or use a connection with mode = "rw".`
 	needsReadOnly = `A caller's statement requires a connection with mode = "ro", and %q has mode = "rw". ` +
 		`Declare a second connection to the same database with mode = "ro".`
+	needsOwnLogin = `The connection %q has session or role, and a caller's statement can change both: it may call ` +
+		`set_config, or read other rows in one expression. Declare a second connection whose login can read only ` +
+		`what every caller may read, or instances with one login each.`
 	implicitCommit = "MySQL commits everything before %s implicitly, so %[1]s cannot be part of a larger " +
 		"transaction. Give it a block of its own."
 )
@@ -67,6 +70,10 @@ func (b *block) Describe(conn *hcl.Connection) (hcl.Effects, error) {
 		b.connection, b.dialect = conn.Name, dialects[conn.Kind]
 		checks.Refuse(b.Exec != nil && readOnly, &b.Exec, needsReadWrite, conn.Name)
 		checks.Refuse(b.Statement != nil && !readOnly, &b.Statement, needsReadOnly, conn.Name)
+		if server, ok := conn.Config.(*serverConnection); ok {
+			checks.Refuse(b.Statement != nil && (server.Session != nil || server.Role != nil), &b.Statement,
+				needsOwnLogin, conn.Name)
+		}
 	}
 	checks.Refuse(b.Query != nil && b.Query.Listed, &b.Query,
 		"query takes one statement. Use a list under exec, or several steps.")

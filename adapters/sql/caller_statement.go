@@ -17,12 +17,14 @@ import (
 const maxStatement = 64 << 10
 
 // runCallerStatement runs a statement that the caller wrote in a read-only transaction.
-func (a *action) runCallerStatement(ctx context.Context, call *adapters.Call) (map[string]any, error) {
+func (a *action) runCallerStatement(
+	ctx context.Context, as identity, call *adapters.Call,
+) (map[string]any, error) {
 	text, kind, err := a.callerStatement(call)
 	if err != nil {
 		return nil, err
 	}
-	return a.runReadOnly(ctx, call, &execution{
+	return a.runReadOnly(ctx, as, call, &execution{
 		text: text, kind: kind, byCaller: true, last: true, origin: origin{call, a.dialect},
 	})
 }

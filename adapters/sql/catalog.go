@@ -20,7 +20,7 @@ func Query(ctx context.Context, connection any, text string) ([]map[string]any, 
 	}
 	e := &execution{text: text, kind: sqltext.Kind{Verb: "SELECT"}, isQuery: true, last: true}
 	e.result = &resultSet{maxRows: maxCatalogRows}
-	err := db.read(ctx, func(tx transaction) error { return e.run(ctx, tx) })
+	err := db.read(ctx, identity{}, func(tx transaction) error { return e.run(ctx, tx) })
 	if down := new(unreachableError); errors.As(err, &down) {
 		return nil, down
 	}
@@ -38,7 +38,9 @@ func Query(ctx context.Context, connection any, text string) ([]map[string]any, 
 }
 
 func dialectOf(db database) sqltext.Dialect {
-	switch db.(type) {
+	switch db := db.(type) {
+	case *instances:
+		return dialectOf(db.of(identity{}))
 	case *postgresDatabase:
 		return sqltext.PostgreSQL
 	case *mysqlDatabase:

@@ -40,6 +40,12 @@ type serverConnection struct {
 	connectionMode
 	integerForm
 	URL            hcl.SecretText
+	Instances      hcl.SecretTexts
+	Instance       *hcl.Expr
+	Role           *hcl.Expr
+	Session        *hcl.KeyValues
+	CAFile         string
+	Auth           *auth
 	MaxConnections int
 	MaxIdle        time.Duration
 	ConnectTimeout time.Duration
@@ -62,9 +68,15 @@ func (c *serverConnection) mysqlSpec() hcl.Spec    { return c.spec(sqltext.MySQL
 func (c *serverConnection) spec(dialect sqltext.Dialect) hcl.Spec {
 	c.dialect = dialect
 	c.MaxConnections, c.MaxIdle, c.ConnectTimeout, c.Decimals = 10, 5*time.Minute, 5*time.Second, "text"
-	return hcl.Spec{
+	address := hcl.ExactlyOneOf("the address",
 		hcl.Attr(&c.URL, "url", "The address and the credentials of the database, such as "+exampleURLs[dialect]+
-			". TLS is an option of the URL.").Require(),
+			". TLS is an option of the URL."),
+		hcl.Attr(&c.Instances, "instances", "The addresses and credentials of several databases with the same tables, "+
+			"in place of url. The keys are their names. Each has a pool of its own."))
+	return hcl.Join(address, c.identitySpec(), hcl.Spec{
+		hcl.Attr(&c.CAFile, "ca_file", "A PEM file with the certificate authorities to trust instead of those of the "+
+			"system. The url must verify the certificate: with "+verifyOptions[dialect].name+" also its name, with "+
+			verifyOptions[dialect].chain+" only that one of the authorities has issued it.").Contents(),
 		c.attr(),
 		hcl.PositiveInt(&c.MaxConnections, "max_connections",
 			"The maximum number of statements that run at the same time.").DefaultDoc("10"),
@@ -74,10 +86,12 @@ func (c *serverConnection) spec(dialect sqltext.Dialect) hcl.Spec {
 			"The time limit that the server enforces for one statement.").DefaultDoc("the time limit of the call"),
 		hcl.Choice(&c.Decimals, "decimals", `The type of decimals in the output: "text" is a string with every digit, `+
 			`"number" is a JSON number with every digit.`, "text", "number").DefaultDoc(`"text"`),
+		hcl.Block(&c.Auth, "auth", "How new connections sign in: with a token of a cloud in place of a password in "+
+			"the url. The url must verify the certificate of the server.", (*auth).spec),
 		c.integersAttr(),
 		hcl.Attr(&c.TimeZone, "time_zone", `The time zone of the session: a name that the database knows, such as `+
 			`"Europe/Berlin", or an offset such as "+05:30".`).DefaultDoc("that of the database, the role and the url"),
-	}
+	})
 }
 
 // timeZone matches the values of time_zone.
@@ -97,26 +111,43 @@ func (c *serverConnection) Check() error {
 		return hcl.Blame(&c.TimeZone,
 			`time_zone must be the name of a time zone, such as "Europe/Berlin", or an offset such as "+05:30".`)
 	}
-	var err error
-	switch url := c.URL.Reveal(); {
-	case url == "":
+	var checks adapters.Checks
+	if c.Auth != nil {
+		c.Auth.check(&checks)
+	}
+	if c.Instances == nil {
+		checks = append(checks, c.checkURL(&c.URL, "url", c.URL.Reveal()))
+	}
+	for _, of := range c.Instances {
+		checks = append(checks, c.checkURL(of, of.Name+" of instances", of.Text.Reveal()))
+	}
+	return checks.Err()
+}
+
+// checkURL checks an address that was decoded into a field, which a message calls name.
+func (c *serverConnection) checkURL(field any, name, url string) (err error) {
+	switch {
+	case url == "" && c.Instances == nil:
 	case strings.TrimSpace(url) != url:
-		return hcl.Blame(&c.URL, "url begins or ends with white space. Remove it from the value.")
+		return hcl.Blame(field, "%s begins or ends with white space. Remove it from the value.", name)
 	case c.dialect == sqltext.MySQL:
-		_, err = parseMySQLURL(c.URL.Reveal())
+		_, err = parseMySQLURL(url)
 	default:
-		err = checkPostgresURL(c.URL.Reveal())
+		err = checkPostgresURL(url)
 	}
 	if err != nil { // it may quote the password
 		if errors.Is(err, errHostName) {
-			return hcl.Blame(&c.URL, "url has a host that cannot exist. Write the name or the address of a host.")
+			return hcl.Blame(field, "%s has a host that cannot exist. Write the name or the address of a host.", name)
 		}
 		example := exampleURLs[c.dialect]
-		return hcl.Blame(&c.URL, "url is not the address of a %v database, such as %s. Write @ / : ? # %% of a "+
+		return hcl.Blame(field, "%s is not the address of a %v database, such as %s. Write @ / : ? # %% of a "+
 			"password, and = in an option, in percent-encoding: %%40 %%2F %%3A %%3F %%23 %%25 %%3D.",
-			c.dialect, example)
+			name, c.dialect, example)
 	}
-	return nil
+	if url == "" {
+		return nil
+	}
+	return c.checkSecurity(field, name, url)
 }
 
 // sqliteConnection is a connection "sqlite" block.
@@ -135,7 +166,8 @@ func (c *sqliteConnection) spec() hcl.Spec {
 		hcl.Attr(&c.File, "file", "The database file. A relative path starts at the configuration directory. "+
 			`With mode = "rw" a missing file is created, but not a missing directory.`).Require().
 			Hint(` The database of a connection is file = "name.db".`, "path", "database", "db", "dsn"),
-		c.attr(),
+		c.attr().Hint(" A SQLite file has no sessions and no roles. Write the value in the statement, as in "+
+			"WHERE tenant = ${caller.claims.tenant}.", "session", "role", "instances", "instance"),
 		hcl.Attr(&c.Init, "init", "Statements that run when the database is first opened for writing, "+
 			`such as file("schema.sql"). They must be idempotent, because they run again after every restart.`),
 		hcl.Attr(&c.BusyTimeout, "busy_timeout",
@@ -161,7 +193,20 @@ func (c *sqliteConnection) Check() error {
 
 // Effects implements hcl.EffectLister.
 func (c *serverConnection) Effects(*hcl.Connection) []hcl.Effect {
-	return []hcl.Effect{{Verb: "OPEN", Source: []any{&c.URL}, What: c.Mode}}
+	effects := []hcl.Effect{{Verb: "OPEN", Source: []any{&c.URL, &c.Instances}, What: c.Mode}}
+	if c.CAFile != "" {
+		effects = append(effects, hcl.Effect{Verb: "TRUST", Source: []any{&c.CAFile}})
+	}
+	if c.Instance != nil {
+		effects = append(effects, hcl.Effect{Verb: "INSTANCE", Source: []any{&c.Instance}})
+	}
+	if c.Role != nil {
+		effects = append(effects, hcl.Effect{Verb: "ROLE", Source: []any{&c.Role}})
+	}
+	if c.Session != nil {
+		effects = append(effects, hcl.Effect{Verb: "SESSION", Source: []any{&c.Session}})
+	}
+	return effects
 }
 
 // Effects implements hcl.EffectLister.

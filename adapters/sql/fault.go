@@ -300,6 +300,25 @@ func readPostgresReport(e *pgconn.PgError) report {
 // serverOption is the code for what an option of the server forbids, such as --read-only or --secure-file-priv.
 const serverOption = 1290
 
+// mixedCollations is the code of a comparison of texts with different collations, such as a column and a variable.
+const mixedCollations = 1267
+
+var (
+	collation = lazyregexp.New(`\((\w+),IMPLICIT\)`)
+	// variableCollations are those that a variable of session has: the ones that servers choose for utf8mb4.
+	variableCollations = []string{"utf8mb4_general_ci", "utf8mb4_0900_ai_ci", "utf8mb4_uca1400_ai_ci"}
+)
+
+// collationHint says what to write after a variable that is compared with a column of another collation.
+func collationHint(message string) string {
+	for _, found := range collation.FindAllStringSubmatch(message, -1) {
+		if !slices.Contains(variableCollations, found[1]) {
+			return "a variable is compared with COLLATE and the collation of the column: @tenant COLLATE " + found[1]
+		}
+	}
+	return "a variable is compared with COLLATE and the collation of the column"
+}
+
 var mysqlMessages = map[uint16]string{
 	1062: msgUnique, 1586: msgUnique, 1048: msgNotNull, 1364: msgNotNull, 3819: msgCheck, 4025: msgCheck,
 	1216: msgForeignKey, 1217: msgForeignKey, 1451: msgReferenced, 1452: msgMissing,
@@ -338,6 +357,9 @@ func readMySQLReport(e *mysql.MySQLError) report {
 	}
 	if e.Number == serverOption && !strings.Contains(e.Message, "read-only") {
 		r.message = msgForbidden
+	}
+	if e.Number == mixedCollations {
+		r.message, r.hint = msgStatement, collationHint(e.Message)
 	}
 	r.name = firstMatch(nameInMessage, e.Message)
 	switch r.message {

@@ -34,8 +34,32 @@ type mariaDB struct {
 // smallLog keeps the redo log of a server from taking 96 MiB of the disk.
 const smallLog = "--innodb-log-file-size=8M"
 
-// startMariaDB installs and starts a server with a table t of the column a.
-func startMariaDB(t *testing.T, options ...string) *mariaDB {
+// installMariaDB returns the data of a server that has never run, which each server of the tests begins with a copy of.
+var installMariaDB = sync.OnceValues(func() (data string, err error) {
+	dir, err := os.MkdirTemp("", "hatchel-mariadb")
+	if err != nil {
+		return "", err
+	}
+	removeInstalled = func() { os.RemoveAll(dir) }
+	data = filepath.Join(dir, "data")
+	install := exec.Command("mariadb-install-db", "--no-defaults", "--datadir="+data,
+		"--skip-test-db", "--auth-root-authentication-method=normal", "--user="+currentUser(), smallLog)
+	if out, err := install.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w: %s", err, out)
+	}
+	return data, nil
+})
+
+var removeInstalled = func() {}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	removeInstalled()
+	os.Exit(code)
+}
+
+// startMariaDB starts a server of its own with a table t of the column a.
+func startMariaDB(t testing.TB, options ...string) *mariaDB {
 	t.Helper()
 	connect(t, "mysql")                             // skips the test where there is no server
 	dir, err := os.MkdirTemp("", "hatchel-mariadb") // a short path for the socket
@@ -44,10 +68,12 @@ func startMariaDB(t *testing.T, options ...string) *mariaDB {
 	}
 	m := &mariaDB{dir: dir, options: options}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	install := exec.Command("mariadb-install-db", "--no-defaults", "--datadir="+filepath.Join(dir, "data"),
-		"--skip-test-db", "--auth-root-authentication-method=normal", "--user="+currentUser(), smallLog)
-	if out, err := install.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
+	installed, err := installMariaDB()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.CopyFS(filepath.Join(dir, "data"), os.DirFS(installed)); err != nil {
+		t.Fatal(err)
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -83,7 +109,7 @@ func currentUser() string {
 }
 
 // start starts the server and waits until it answers.
-func (m *mariaDB) start(t *testing.T) {
+func (m *mariaDB) start(t testing.TB) {
 	t.Helper()
 	_, port, _ := net.SplitHostPort(m.address)
 	m.process = exec.Command("mariadbd", append([]string{"--no-defaults", "--datadir=" + filepath.Join(m.dir, "data"),
@@ -109,7 +135,7 @@ func (m *mariaDB) stop() {
 	}
 }
 
-func (m *mariaDB) exec(t *testing.T, text string) {
+func (m *mariaDB) exec(t testing.TB, text string) {
 	t.Helper()
 	if _, err := m.root.Exec(text); err != nil {
 		t.Fatalf("%s: %v", text, err)

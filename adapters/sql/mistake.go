@@ -29,6 +29,21 @@ const (
 		"transactions; set pool_mode = transaction or pool_mode = session for this database")
 )
 
+// refusedToken is the mistake that the token of an auth block is refused, although it was renewed.
+func refusedToken(cloud string) mistake {
+	return mistake("the database refused the token of " + cloud + refusedTokenEnd)
+}
+
+const refusedTokenEnd = ": is IAM login on for this user?"
+
+// correction returns what an operator changes; empty if the report of the server says it.
+func (m mistake) correction() string {
+	if strings.HasSuffix(string(m), refusedTokenEnd) {
+		return string(m)
+	}
+	return corrections[m]
+}
+
 // corrections are what an operator changes after a mistake whose report does not say it.
 var corrections = map[mistake]string{
 	wrongCredentials: "correct the user or the password in the url",
@@ -71,7 +86,7 @@ var poolerMistakes = []struct {
 	{"statement pooling mode", statementPooling},
 	{"unsupported startup parameter", wrongOption},
 	{"no such database", wrongDatabase}, {"no such user", wrongCredentials},
-	{"password authentication", wrongCredentials},
+	{"authentication failed", wrongCredentials}, // of a password, SASL, PAM or a certificate
 	{"SSL required", wrongTLS}, {"bouncer config error", wrongDatabase},
 }
 

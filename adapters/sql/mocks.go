@@ -26,6 +26,7 @@ import (
 // mockedDatabase is a database whose statements are answered by mocks, executed in memory, or executed for real and
 // rolled back. It implements database.
 type mockedDatabase struct {
+	*identifier
 	mocks      adapters.Mocks
 	connection string
 	kind       string          // of the connection, such as "sqlite"
@@ -51,6 +52,7 @@ func openMockedServer(
 	open func(context.Context, *serverConnection, adapters.Env) (any, error),
 ) (any, error) {
 	m := newMockedDatabase(env, c.dialect)
+	m.identifier = newIdentifier(c, env.ConnectionName)
 	if !m.mocks.Live(false) {
 		return m, nil
 	}
@@ -156,22 +158,22 @@ func queryMemory(ctx context.Context, conn *sqlite3.SQLiteConn, text string) (ou
 // Ping implements adapters.Health.
 func (m *mockedDatabase) Ping(context.Context) error { return nil }
 
-func (m *mockedDatabase) describe(ctx context.Context, text string, writes bool) (statementInfo, error) {
+func (m *mockedDatabase) describe(ctx context.Context, as identity, text string, writes bool) (statementInfo, error) {
 	if m.memory == nil {
 		return statementInfo{}, errors.New("a mock cannot describe a statement")
 	}
-	return m.memory.describe(ctx, text, writes)
+	return m.memory.describe(ctx, as, text, writes)
 }
 
-func (m *mockedDatabase) read(ctx context.Context, use func(transaction) error) error {
-	tx := m.begin(true)
+func (m *mockedDatabase) read(ctx context.Context, as identity, use func(transaction) error) error {
+	tx := m.begin(as, true)
 	switch {
 	case tx.isLive:
-		err := m.live.read(ctx, tx.within(use))
+		err := m.live.read(ctx, as, tx.within(use))
 		tx.checkBegun(err)
 		return err
 	case m.memory != nil:
-		return m.memory.read(ctx, tx.within(use))
+		return m.memory.read(ctx, as, tx.within(use))
 	}
 	return use(tx)
 }
@@ -179,8 +181,8 @@ func (m *mockedDatabase) read(ctx context.Context, use func(transaction) error) 
 // errRolledBack ends a transaction of the real database that has succeeded.
 var errRolledBack = errors.New("the transaction of a test is rolled back")
 
-func (m *mockedDatabase) write(ctx context.Context, use func(transaction) error) (err error) {
-	tx := m.begin(false)
+func (m *mockedDatabase) write(ctx context.Context, as identity, use func(transaction) error) (err error) {
+	tx := m.begin(as, false)
 	committed := false
 	defer func() {
 		for _, q := range tx.asked {
@@ -189,7 +191,7 @@ func (m *mockedDatabase) write(ctx context.Context, use func(transaction) error)
 	}()
 	switch {
 	case tx.isLive:
-		err = m.live.write(ctx, func(real transaction) error {
+		err = m.live.write(ctx, as, func(real transaction) error {
 			if err := tx.within(use)(real); err != nil {
 				return err
 			}
@@ -200,7 +202,7 @@ func (m *mockedDatabase) write(ctx context.Context, use func(transaction) error)
 			err = nil
 		}
 	case m.memory != nil:
-		err = m.memory.write(ctx, tx.within(use))
+		err = m.memory.write(ctx, as, tx.within(use))
 	default:
 		err = use(tx)
 	}
@@ -211,6 +213,7 @@ func (m *mockedDatabase) write(ctx context.Context, use func(transaction) error)
 // mockedTransaction is a transaction of a mockedDatabase.
 type mockedTransaction struct {
 	database *mockedDatabase
+	as       identity
 	readOnly bool
 	mocked   bool        // mocks have answers, so that the real database is not asked
 	isLive   bool        // the real database executes the statements, and rolls the transaction back
@@ -219,8 +222,8 @@ type mockedTransaction struct {
 }
 
 // begin begins a transaction. It is that of one database, so one with mocks is answered by mocks alone.
-func (m *mockedDatabase) begin(readOnly bool) *mockedTransaction {
-	tx := &mockedTransaction{database: m, readOnly: readOnly, mocked: len(m.mocks.Of("sql", m.connection)) > 0}
+func (m *mockedDatabase) begin(as identity, readOnly bool) *mockedTransaction {
+	tx := &mockedTransaction{database: m, as: as, readOnly: readOnly, mocked: len(m.mocks.Of("sql", m.connection)) > 0}
 	tx.isLive = !tx.mocked && m.mocks.Live(!readOnly)
 	return tx
 }

@@ -3,6 +3,7 @@ package sql
 import (
 	"encoding/base64"
 	"fmt"
+	"maps"
 	"strings"
 
 	"hatchel/hcl/mock"
@@ -28,9 +29,11 @@ func (tx *mockedTransaction) newStatement(e *execution) *mockedStatement {
 	}
 	s.question = &mock.Question{
 		Kind: "sql", Connection: tx.database.connection, Name: mock.OneLine(e.text), ReadOnly: tx.readOnly,
-		Sent:   map[string]any{"statement": e.text, "args": s.args, "committed": false},
-		Mocked: tx.mocked, StandIn: tx.database.standIn, Match: s.match, Taped: s.taped, Suggest: s.suggest,
+		Sent:    map[string]any{"statement": e.text, "args": s.args, "committed": false},
+		Secrets: tx.database.secrets(tx.as),
+		Mocked:  tx.mocked, StandIn: tx.database.standIn, Match: s.match, Taped: s.taped, Suggest: s.suggest,
 	}
+	maps.Copy(s.question.Sent, tx.database.asked(tx.as))
 	tx.asked = append(tx.asked, s.question)
 	return s
 }
@@ -48,7 +51,8 @@ func mockedArgument(v any) any {
 
 // taped returns the statement as a tape has it.
 func (s *mockedStatement) taped() map[string]any {
-	taped := map[string]any{"statement": s.text}
+	taped := s.tx.database.asked(s.tx.as)
+	taped["statement"] = s.text
 	if len(s.args) > 0 {
 		taped["args"] = s.args
 	}
@@ -71,6 +75,7 @@ func (s *mockedStatement) match(c *mock.Matcher, m *mock.Mock, whole bool) {
 		c.Part("the number of args", len(want) == len(s.args), len(want), len(s.args))
 		c.Subset("args", want, s.args)
 	}
+	matchIdentity(c, m.Request, db.asked(s.tx.as))
 }
 
 // suggest returns the mock that answers the statement. A SQLite database whose connection makes its tables is best
@@ -109,8 +114,8 @@ func mockKind() *mock.Kind {
 		Doc: "In a test: a statement, and the answers to it; or with init a SQLite database in memory, which answers " +
 			"all statements of the connection.",
 		Choice: "what is answered",
-		Missing: "What is answered is required: write statement, which may be a part of it, or args, or both; or " +
-			"init or tape.",
+		Missing: "What is answered is required: write statement, which may be a part of it, or args, instance, role " +
+			"or session; or init or tape.",
 		Request: []mock.Argument{
 			{Name: "statement", Doc: "The statement or a part of it, such as \"INSERT INTO invoices\". With a * it " +
 				"is the whole statement, where * stands for any text. Spaces and line breaks count as one space.",
@@ -118,8 +123,8 @@ func mockKind() *mock.Kind {
 			{Name: "init", Doc: "Statements for a SQLite database in memory, which answers all statements itself.",
 				Type: mock.Text},
 		},
-		Details: []mock.Argument{{Name: "args", Type: mock.List, Doc: "The parameters of the statement. Without " +
-			"statement, the mock answers every statement with them."}},
+		Details: append([]mock.Argument{{Name: "args", Type: mock.List, Doc: "The parameters of the statement. " +
+			"Without statement, the mock answers every statement with them."}}, identityArguments...),
 		Answers: []mock.Argument{
 			{Name: "rows", Doc: "The rows, as objects.", Type: mock.Rows, Member: "rows", Absent: noRows},
 			{Name: "error", Doc: "The message of the database that rejects the statement.", Type: mock.Text},

@@ -120,7 +120,7 @@ func TestReadersAndTheWriterShareTheDatabaseInMemory(t *testing.T) {
 	var all sync.WaitGroup
 	for range 20 {
 		all.Go(func() {
-			err := memory.write(t.Context(), func(tx transaction) error {
+			err := memory.write(t.Context(), identity{}, func(tx transaction) error {
 				return tx.run(t.Context(), newTestExecution("INSERT INTO invoices (total) VALUES (1)"))
 			})
 			if err != nil {
@@ -128,7 +128,7 @@ func TestReadersAndTheWriterShareTheDatabaseInMemory(t *testing.T) {
 			}
 		})
 		all.Go(func() {
-			err := memory.read(t.Context(), func(tx transaction) error {
+			err := memory.read(t.Context(), identity{}, func(tx transaction) error {
 				return tx.run(t.Context(), newTestExecution("SELECT * FROM invoices"))
 			})
 			if err != nil {
@@ -138,7 +138,7 @@ func TestReadersAndTheWriterShareTheDatabaseInMemory(t *testing.T) {
 	}
 	all.Wait()
 	e := newTestExecution("SELECT count(*) AS n FROM invoices")
-	if err := memory.read(t.Context(), func(tx transaction) error { return tx.run(t.Context(), e) }); err != nil {
+	if err := memory.read(t.Context(), identity{}, func(tx transaction) error { return tx.run(t.Context(), e) }); err != nil {
 		t.Fatal(err)
 	}
 	if got := toJSON(t, e.result); got != `[{"n":20}]` {

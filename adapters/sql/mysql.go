@@ -12,6 +12,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"hatchel/adapters"
+	"hatchel/adapters/credential"
 )
 
 var errInvalidURL = errors.New("the url of the connection is not valid")
@@ -19,6 +20,18 @@ var errInvalidURL = errors.New("the url of the connection is not valid")
 // parseMySQLURL parses a URL, or the notation of the driver: user:password@tcp(host:port)/name. Its
 // errors may quote the password.
 func parseMySQLURL(text string) (*mysql.Config, error) {
+	config, err := parseMySQLAddress(text)
+	if err != nil {
+		return nil, err
+	}
+	setServerName(config)
+	if config.TLSConfig == tlsVerifyCA {
+		verifyChain(config.TLS)
+	}
+	return config, nil
+}
+
+func parseMySQLAddress(text string) (*mysql.Config, error) {
 	if rest, ok := strings.CutPrefix(text, "mariadb://"); ok {
 		text = "mysql://" + rest
 	}
@@ -44,8 +57,12 @@ func parseMySQLURL(text string) (*mysql.Config, error) {
 
 // mysqlDatabase is one MySQL or MariaDB database.
 type mysqlDatabase struct {
+	*identifier
 	config    *serverConnection
+	name      string   // of the database that a connection selects once it is open; empty if it opens with it
+	variables []string // the names of session
 	connector driver.Connector
+	login     *login // nil without an auth block
 	pool      *pool[*mysqlConn]
 	readiness *readiness
 }
@@ -54,6 +71,14 @@ func openMySQL(ctx context.Context, c *serverConnection, env adapters.Env) (any,
 	if env.Mocks != nil {
 		return openMockedServer(ctx, c, env, openMySQL)
 	}
+	l, err := c.newLogin(ctx, env, credential.NewMachine())
+	if err != nil {
+		return nil, err
+	}
+	return openDatabases(ctx, c, env, l, newMySQLDatabase)
+}
+
+func newMySQLDatabase(ctx context.Context, c *serverConnection, env adapters.Env, l *login) (database, error) {
 	config, err := parseMySQLURL(c.URL.Reveal())
 	if err != nil {
 		return nil, errInvalidURL
@@ -71,8 +96,15 @@ func openMySQL(ctx context.Context, c *serverConnection, env adapters.Env) (any,
 	if err := config.Apply(mysql.Charset("utf8mb4", "")); err != nil {
 		return nil, errInvalidURL
 	}
-	m := &mysqlDatabase{config: c}
-	if m.connector, err = mysql.NewConnector(config); err != nil {
+	if err := c.trust(env, mysqlTLS(config)); err != nil {
+		return nil, err
+	}
+	m := &mysqlDatabase{identifier: newIdentifier(c, env.ConnectionName), config: c, login: l}
+	m.variables = m.names()
+	if c.Role != nil {
+		m.name, config.DBName = config.DBName, ""
+	}
+	if m.connector, err = l.newMySQLConnector(config); err != nil {
 		return nil, errInvalidURL
 	}
 	m.pool = newPool(c.MaxConnections, m.connect)
@@ -94,8 +126,12 @@ func (m *mysqlDatabase) connect(ctx context.Context) (*mysqlConn, error) {
 		return nil, err
 	}
 	c := &mysqlConn{database: m, raw: raw.(mysqlDriverConn)}
-	c.statements = newLRU(func(_ string, s *mysqlStatement) { _ = s.stmt.Close() })
-	if err := c.readSession(ctx); err != nil {
+	c.statements = newLRU(maxPrepared, func(_ string, s *mysqlStatement) { _ = s.stmt.Close() })
+	err = c.readSession(ctx)
+	if err == nil && m.name != "" {
+		err = c.trySelectDatabase(ctx)
+	}
+	if err != nil {
 		return nil, errors.Join(err, c.close())
 	}
 	return c, nil
@@ -145,7 +181,7 @@ func (m *mysqlDatabase) withConn(ctx context.Context, use func(*mysqlConn) error
 		}
 		notExecuted := errors.As(err, new(*notExecutedError))
 		lost := notExecuted || c.isLost(err)
-		if lost && ctx.Err() == nil {
+		if lost && ctx.Err() == nil && !hasLeftVariables(err) {
 			m.pool.discardIdle()
 		}
 		m.pool.release(c, !lost && !c.broken && c.raw.IsValid())
@@ -171,11 +207,11 @@ func (m *mysqlDatabase) runCancelable(ctx context.Context, c *mysqlConn, use fun
 }
 
 // read implements database. A read that loses its connection is repeated once.
-func (m *mysqlDatabase) read(ctx context.Context, use func(transaction) error) error {
+func (m *mysqlDatabase) read(ctx context.Context, as identity, use func(transaction) error) error {
 	lost := false
 	transact := func() error {
 		return m.withConn(ctx, func(c *mysqlConn) error {
-			err := c.transact(ctx, "READ ONLY", use)
+			err := c.transact(ctx, as, "READ ONLY", use)
 			lost = c.isLost(err)
 			return err
 		})
@@ -187,41 +223,29 @@ func (m *mysqlDatabase) read(ctx context.Context, use func(transaction) error) e
 	return err
 }
 
-func (m *mysqlDatabase) write(ctx context.Context, use func(transaction) error) error {
-	return m.withConn(ctx, func(c *mysqlConn) error { return c.transact(ctx, "READ WRITE", use) })
+func (m *mysqlDatabase) write(ctx context.Context, as identity, use func(transaction) error) error {
+	return m.withConn(ctx, func(c *mysqlConn) error { return c.transact(ctx, as, "READ WRITE", use) })
 }
 
 // describe implements database. The driver does not report columns, so a query is run as a subquery that
 // returns no rows. The columns are unknown if the query cannot be a subquery.
-func (m *mysqlDatabase) describe(ctx context.Context, text string, writes bool) (info statementInfo, err error) {
+func (m *mysqlDatabase) describe(
+	ctx context.Context, as identity, text string, writes bool,
+) (info statementInfo, err error) {
+	access := "READ ONLY"
+	if writes {
+		access = "READ WRITE"
+	}
 	err = m.withConn(ctx, func(c *mysqlConn) error {
-		if writes {
-			if err := c.exec(ctx, "SET SESSION TRANSACTION READ WRITE"); err != nil {
-				return c.notExecuted(err)
-			}
-		}
-		st, err := c.raw.PrepareContext(ctx, text)
-		if err != nil {
+		c.executing = false
+		if err := c.begin(ctx, as, access); err != nil {
 			return c.notExecuted(err)
 		}
-		info.params = st.NumInput()
-		if err := st.Close(); err != nil || writes {
-			return err
+		err := c.describe(ctx, text, writes, &info)
+		if failed := c.exec(ctx, "ROLLBACK"); failed != nil {
+			c.broken = true
 		}
-		if err := c.begin(ctx, "READ ONLY"); err != nil {
-			return err
-		}
-		e := &execution{
-			text:    "SELECT * FROM (" + text + "\n) AS t LIMIT 0",
-			args:    make([]any, info.params),
-			result:  &resultSet{maxRows: 1},
-			isQuery: true,
-		}
-		if err := c.run(ctx, e); err == nil && e.result.columns != nil {
-			info.columns = e.result.columns.columns
-		}
-		c.statements.Remove(e.text)
-		return c.exec(ctx, "ROLLBACK")
+		return err
 	})
 	return info, err
 }

@@ -38,6 +38,8 @@ type mysqlConn struct {
 	isMariaDB  bool                                    // otherwise it is MySQL
 	settings   string                                  // restores those of the new session
 	statements *simplelru.LRU[string, *mysqlStatement] // by text
+	prologue   driver.Stmt                             // sets the variables of an identity; nil before the first one
+	selected   bool                                    // the database of the url was selected with USE
 	used       bool
 	executing  bool // a statement of the transaction was sent, or may have been
 	broken     bool
@@ -70,20 +72,27 @@ func (c *mysqlConn) readSession(ctx context.Context) error {
 			return err
 		}
 	}
-	const query = "SELECT CONNECTION_ID(), VERSION(), @@time_zone, @@sql_select_limit, @@foreign_key_checks"
+	query := "SELECT CONNECTION_ID(), VERSION(), @@time_zone, @@sql_select_limit, @@foreign_key_checks"
+	if c.database.identifier != nil {
+		query += ", " + listsVariables
+	}
 	rows, err := c.raw.QueryContext(ctx, query, nil)
 	if err != nil {
 		return err
 	}
-	var row [5]driver.Value
-	if err := rows.Next(row[:]); err != nil {
+	row := make([]driver.Value, len(rows.Columns()))
+	if err := rows.Next(row); err != nil {
 		return errors.Join(err, rows.Close())
+	}
+	mode := "'" + sqlMode + "'"
+	if len(row) > 5 && textOf(row[5]) == "1" {
+		mode = c.database.modeWithoutVariables()
 	}
 	c.id, c.isMariaDB = textOf(row[0]), strings.Contains(textOf(row[1]), "MariaDB")
 	// A statement that reads a table clears the warnings of earlier ones, which quote data.
-	c.settings = fmt.Sprintf("SET NAMES utf8mb4, sql_mode = '%s', time_zone = '%s', sql_select_limit = %s, "+
+	c.settings = fmt.Sprintf("SET NAMES utf8mb4, sql_mode = %s, time_zone = '%s', sql_select_limit = %s, "+
 		"foreign_key_checks = %s, last_insert_id = (SELECT 0 FROM (SELECT 0) AS cleared)",
-		sqlMode, textOf(row[2]), textOf(row[3]), textOf(row[4]))
+		mode, textOf(row[2]), textOf(row[3]), textOf(row[4]))
 	return rows.Close()
 }
 
@@ -95,36 +104,52 @@ func textOf(v driver.Value) string {
 	return fmt.Sprint(v)
 }
 
-// begin starts a transaction. It first sets what statements and results depend on, because a procedure, a trigger
-// or a proxy may have changed it: the lexer of sqltext relies on the mode and the character set. It sets the
-// access of the session too, because statements such as DROP end the transaction before they run.
-func (c *mysqlConn) begin(ctx context.Context, access string) error {
+// begin starts a transaction of an identity. It first sets what statements and results depend on, because a procedure,
+// a trigger or a proxy may have changed it: the lexer of sqltext relies on the mode and the character set. It sets the
+// access of the session too, because statements such as DROP end the transaction before they run. A connection on
+// which it fails is not used again.
+func (c *mysqlConn) begin(ctx context.Context, as identity, access string) error {
 	limit, readOnly := c.timeLimit(ctx), 0
 	if access == "READ ONLY" {
 		readOnly = 1
 	}
-	const ofMySQL = "%s, transaction_read_only = %d, max_execution_time = %d"
-	settings := fmt.Sprintf(ofMySQL, c.settings, readOnly, limit.Milliseconds())
-	if c.isMariaDB {
-		const ofMariaDB = "%s, tx_read_only = %d, max_statement_time = %.3f"
-		settings = fmt.Sprintf(ofMariaDB, c.settings, readOnly, limit.Seconds())
+	var err error
+	if c.database.variables != nil {
+		err = c.setVariables(ctx, as, readOnly, limit)
+	} else {
+		seconds := strconv.FormatFloat(limit.Seconds(), 'f', 3, 64)
+		milliseconds := strconv.FormatInt(limit.Milliseconds(), 10)
+		err = c.exec(ctx, c.accessSettings(strconv.Itoa(readOnly), seconds, milliseconds))
 	}
-	if err := c.exec(ctx, settings); err != nil {
-		return err
+	if err == nil && as.role != "" {
+		err = c.become(ctx, as.role)
 	}
-	return c.exec(ctx, "START TRANSACTION "+access)
+	if err == nil {
+		err = c.exec(ctx, "START TRANSACTION "+access)
+	}
+	c.broken = c.broken || err != nil
+	return err
 }
 
-// transact runs use in a transaction, which is committed if it writes and use returns nil.
-func (c *mysqlConn) transact(ctx context.Context, access string, use func(transaction) error) error {
+// accessSettings returns a statement that sets the settings of a transaction: those of the session, whether it only
+// reads, and how long the server may run a statement, in the unit of MariaDB or of MySQL.
+func (c *mysqlConn) accessSettings(readOnly, seconds, milliseconds string) string {
+	if c.isMariaDB {
+		return c.settings + ", tx_read_only = " + readOnly + ", max_statement_time = " + seconds
+	}
+	return c.settings + ", transaction_read_only = " + readOnly + ", max_execution_time = " + milliseconds
+}
+
+// transact runs use in a transaction of an identity, which is committed if it writes and use returns nil.
+func (c *mysqlConn) transact(ctx context.Context, as identity, access string, use func(transaction) error) error {
 	c.executing = false
-	if err := c.begin(ctx, access); err != nil {
+	if err := c.begin(ctx, as, access); err != nil {
 		return c.notExecuted(err)
 	}
 	err := use(c)
 	switch {
 	case err != nil && access == "READ WRITE" && c.executing:
-		if !c.undo(ctx) {
+		if !c.undo(ctx, as.role) {
 			return fmt.Errorf("%w: %w", errNotUndone, err)
 		}
 		return err
@@ -155,7 +180,7 @@ const incompleteRollback = "1196"
 
 // undo rolls a failed transaction back, and reports whether nothing of it stays. Tables of engines such as MyISAM and
 // Aria have no transactions. The server warns of them in the rollback, or in the error that has ended the transaction.
-func (c *mysqlConn) undo(ctx context.Context) bool {
+func (c *mysqlConn) undo(ctx context.Context, role string) bool {
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), maxUndoTime)
 	defer cancel()
 	var before, after bool
@@ -171,7 +196,7 @@ func (c *mysqlConn) undo(ctx context.Context) bool {
 	}
 	if err != nil { // the server rolls back when the connection ends, and warns nobody
 		c.broken = true
-		before = c.database.mayLackTransactions(bounded)
+		before = c.database.mayLackTransactions(bounded, role)
 	}
 	return !before && !after
 }
@@ -205,14 +230,19 @@ const anyTableWithoutTransactions = "SELECT 1 FROM information_schema.tables t J
 	"ON e.engine = t.engine WHERE e.transactions = 'NO' AND t.table_type = 'BASE TABLE' AND t.table_schema " +
 	"NOT IN ('mysql', 'sys', 'information_schema', 'performance_schema') LIMIT 1"
 
-// mayLackTransactions reports whether a table may have no transactions, also if the server does not say.
-func (m *mysqlDatabase) mayLackTransactions(ctx context.Context) bool {
+// mayLackTransactions reports whether a table that a role sees may have no transactions, also if the server does not
+// say.
+func (m *mysqlDatabase) mayLackTransactions(ctx context.Context, role string) bool {
 	raw, err := m.connector.Connect(ctx)
 	if err != nil {
 		return true
 	}
 	defer raw.Close()
-	rows, err := raw.(mysqlDriverConn).QueryContext(ctx, anyTableWithoutTransactions, nil)
+	c := &mysqlConn{database: m, raw: raw.(mysqlDriverConn)}
+	if role != "" && c.become(ctx, role) != nil {
+		return true
+	}
+	rows, err := c.raw.QueryContext(ctx, anyTableWithoutTransactions, nil)
 	if err != nil {
 		return true
 	}
@@ -233,10 +263,11 @@ func (c *mysqlConn) isLost(err error) bool {
 }
 
 // notExecuted marks the error of a step before the first statement of a transaction if another connection may
-// succeed: this one is lost, or its server has become a replica that takes no changes.
+// succeed: this one is lost, it has variables that an earlier transaction has left, or its server has become a
+// replica that takes no changes.
 func (c *mysqlConn) notExecuted(err error) error {
 	var e *mysql.MySQLError
-	if c.isLost(err) || errors.As(err, &e) && readMySQLReport(e).message == msgReadOnlyServer {
+	if c.isLost(err) || hasLeftVariables(err) || errors.As(err, &e) && readMySQLReport(e).message == msgReadOnlyServer {
 		return &notExecutedError{err}
 	}
 	return err
@@ -251,9 +282,32 @@ func (c *mysqlConn) prepare(ctx context.Context, text string) (*mysqlStatement, 
 	if err != nil {
 		return nil, err
 	}
-	s := &mysqlStatement{stmt: stmt, leavesState: leavesSessionState(text)}
+	s := &mysqlStatement{stmt: stmt, leavesState: c.database.leavesSessionState(text)}
 	c.statements.Add(text, s)
 	return s, nil
+}
+
+// describe describes a statement in a transaction that is rolled back.
+func (c *mysqlConn) describe(ctx context.Context, text string, writes bool, info *statementInfo) error {
+	st, err := c.raw.PrepareContext(ctx, text)
+	if err != nil {
+		return c.notExecuted(err)
+	}
+	info.params = st.NumInput()
+	if err := st.Close(); err != nil || writes {
+		return err
+	}
+	e := &execution{
+		text:    "SELECT * FROM (" + text + "\n) AS t LIMIT 0",
+		args:    make([]any, info.params),
+		result:  &resultSet{maxRows: 1},
+		isQuery: true,
+	}
+	if err := c.run(ctx, e); err == nil && e.result.columns != nil {
+		info.columns = e.result.columns.columns
+	}
+	c.statements.Remove(e.text)
+	return nil
 }
 
 // run implements transaction. A server refuses a time with an offset where it stores one. Where it compares one, it
@@ -347,9 +401,10 @@ func isUnsent(err error) bool {
 }
 
 // leavesSessionState reports whether a statement may leave something in the session for the next caller: user
-// variables, settings, temporary tables, locks. Procedures and functions of the database may do so.
-func leavesSessionState(text string) bool {
-	bare := quotedMySQLText.ReplaceAllString(text, " ")
+// variables, settings, temporary tables, locks. Procedures and functions of the database may do so. The variables
+// that each transaction sets are not left.
+func (m *mysqlDatabase) leavesSessionState(text string) bool {
+	bare := m.withoutVariables(quotedMySQLText.ReplaceAllString(text, " "))
 	return sessionWords.MatchString(bare) || len(functionsOf(text, sqltext.MySQL)) > 0
 }
 

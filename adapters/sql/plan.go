@@ -18,9 +18,13 @@ const (
 
 // Plan implements adapters.Planner. It returns the statements with their bound values.
 func (a *action) Plan(call *adapters.Call) ([]adapters.Effect, error) {
-	plan, err := a.plan(call)
+	as, err := a.db.identityOf(call.Frame)
 	if err != nil {
-		return nil, a.toFault(call.Frame.Context, err)
+		return nil, err
+	}
+	plan, err := a.plan(call, a.shownIdentity(as).String())
+	if err != nil {
+		return nil, a.toFault(call.Frame.Context, as, err)
 	}
 	return plan, nil
 }
@@ -39,21 +43,22 @@ func (p *statementPlan) add(text string, bindings []string) {
 	p.lead.Reset()
 }
 
-func (a *action) plan(call *adapters.Call) ([]adapters.Effect, error) {
+// plan returns the statements. On says as whom they run on which connection.
+func (a *action) plan(call *adapters.Call, on string) ([]adapters.Effect, error) {
 	out := &statementPlan{target: a.connection}
 	if a.Statement != nil {
 		text, _, err := a.callerStatement(call)
 		if err != nil {
 			return nil, err
 		}
-		out.add("a read-only statement on "+a.connection+"\n"+text+"\n", nil)
+		out.add("a read-only statement "+on+"\n"+text+"\n", nil)
 		return out.effects, nil
 	}
 	kind := "a read-only query"
 	if a.Exec != nil {
 		kind = "one transaction"
 	}
-	fmt.Fprintf(&out.lead, "%s on %s\n", kind, a.connection)
+	fmt.Fprintf(&out.lead, "%s %s\n", kind, on)
 	elements := 0
 	err := a.forEachElement(call.Frame.Context, call.Frame, func(f *hcl.Frame) error {
 		if elements++; elements > maxPlannedElements {

@@ -227,8 +227,11 @@ func (e *unreachableError) Error() string {
 	if r, ok := readReport(e.cause); ok {
 		reason = r.text
 	}
+	if failed, ok := errors.AsType[*signInError](e.cause); ok {
+		reason = failed.text
+	}
 	text := "no connection to the database: " + cmp.Or(reason, driverReason(e.cause))
-	if correction := corrections[mistakeOf(e.cause)]; correction != "" {
+	if correction := mistakeOf(e.cause).correction(); correction != "" {
 		text += "; " + correction
 	}
 	return text

@@ -521,7 +521,7 @@ func TestMistakesOfAPostgreSQLConnectionAreNotCalledUnavailable(t *testing.T) {
 	for name, address := range map[string]string{
 		"user":     change(func(u *url.URL, _ url.Values) { u.User = url.User("nobody-knows") }),
 		"database": change(func(u *url.URL, _ url.Values) { u.Path = "/nowhere" }),
-		"TLS":      change(func(_ *url.URL, q url.Values) { q.Set("sslmode", "require") }),
+		"TLS":      change(func(_ *url.URL, q url.Values) { q.Set("sslmode", "verify-full") }),
 		"option":   change(func(_ *url.URL, q url.Values) { q.Set("no_such_setting", "1") }),
 		"value":    change(func(_ *url.URL, q url.Values) { q.Set("lock_timeout", "soon") }),
 		"pooler":   pooled.url + "&search_path=x", "database of the pooler": strings.Replace(pooled.url, "/hatchel?", "/nowhere?", 1),
@@ -548,4 +548,21 @@ func TestMistakesOfAPostgreSQLConnectionAreNotCalledUnavailable(t *testing.T) {
 			t.Errorf("%s is no mistake", name)
 		}
 	}
+}
+
+// A change runs again in a transaction that begins again, if its rows have types that it did not have before.
+func TestAChangeReturnsAColumnOfANewType(t *testing.T) {
+	eachRoute(t, func(t *testing.T, direct ownServer, s server) {
+		table := direct.createTable(t, "n INTEGER")
+		insert := s.bind(t, "", `exec = "INSERT INTO `+table+` (n) VALUES (NULL) RETURNING *"`)
+		mustCall(t, insert, `{}`)
+		direct.run(t, "CREATE TYPE mood_of_"+table+" AS ENUM ('good')")
+		direct.run(t, "ALTER TABLE "+table+" ADD mood mood_of_"+table+" DEFAULT 'good'")
+		for range 2 {
+			got := mustCall(t, insert, `{}`)
+			if !strings.Contains(got, `"row":{"n":null,"mood":"good"}`) {
+				t.Errorf("got %s", got)
+			}
+		}
+	})
 }

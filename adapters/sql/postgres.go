@@ -14,19 +14,24 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"hatchel/adapters"
+	"hatchel/adapters/credential"
 )
 
 // postgresDatabase is one PostgreSQL database. Behind a pooler it assumes nothing of a connection between transactions,
 // because each of them may run on another connection of the server: statements have no names, settings are set in the
 // transaction that needs them, and the end of a transaction removes what it has put into the session.
 type postgresDatabase struct {
+	*identifier
 	config          *serverConnection
 	pool            *pgxpool.Pool
 	slots           chan struct{} // one for each connection that may be lent
+	login           *login        // nil without an auth block
 	readiness       *readiness
-	settings        string // the statement that sets the settings of a transaction
-	sessionSettings string // that for a session
-	resetSession    string // the statements that reset a direct session after a change
+	settings        string   // the statement that sets the settings of a transaction
+	sessionSettings string   // that for a session
+	callerSettings  [][]byte // the names in session
+	sessionNames    []string // the settings that are, behind a pooler, after a transaction what they were before it
+	resetSession    string   // the statements that reset a direct session after a change
 	types           pgTypes
 }
 
@@ -37,28 +42,13 @@ const maxPostgresRow = 2 * maxResultSize
 // errURLFile is the error of an address that passes its check but cannot be used.
 var errURLFile = errors.New("a certificate, a key or a service that the url names cannot be used")
 
-// checkPostgresURL checks a URL, or the notation of libpq: host=... user=.... A load looks nothing up, so it leaves out
-// what the parser would read elsewhere: the name of the user from the system, passwords and keys from files. Its errors
-// may quote the password.
+// checkPostgresURL checks a URL, or the notation of libpq: host=... user=.... Its errors may quote the password.
 func checkPostgresURL(text string) error {
-	const settings = "user=u&password=p&sslcert=&sslkey=&sslrootcert=" // the last of a name counts
-	switch {
-	case !strings.HasPrefix(text, "postgres://") && !strings.HasPrefix(text, "postgresql://"):
-		text += " user=u password=p sslcert='' sslkey='' sslrootcert=''"
-	case strings.Contains(text, "?"):
-		text += "&" + settings
-	default:
-		text += "?" + settings
-	}
-	config, err := pgxpool.ParseConfig(text)
+	config, err := parsePostgresURL(text)
 	if err != nil {
 		return err
 	}
-	hosts := []string{config.ConnConfig.Host}
-	for _, fallback := range config.ConnConfig.Fallbacks {
-		hosts = append(hosts, fallback.Host)
-	}
-	for _, host := range hosts {
+	for _, host := range postgresHosts(config) {
 		if !strings.HasPrefix(host, "/") && !hostName.MatchString(host) {
 			return errHostName
 		}
@@ -66,13 +56,49 @@ func checkPostgresURL(text string) error {
 	return nil
 }
 
+// parsePostgresURL parses an address for its check. A load looks nothing up, so it leaves out what the parser would
+// read elsewhere: the name of the user from the system, passwords and keys from files. Its errors may quote the
+// password.
+func parsePostgresURL(text string) (*pgxpool.Config, error) {
+	authority := postgresSettingsOf(text)["sslrootcert"]
+	if authority != "system" { // which verifies as verify-full does; a file is read when a connection is made
+		authority = ""
+	}
+	settings := "user=u&password=p&sslcert=&sslkey=&sslrootcert=" + authority // the last of a name counts
+	switch {
+	case !isPostgresURL(text):
+		text += " user=u password=p sslcert='' sslkey='' sslrootcert='" + authority + "'"
+	case strings.Contains(text, "?"):
+		text += "&" + settings
+	default:
+		text += "?" + settings
+	}
+	return pgxpool.ParseConfig(text)
+}
+
+// isPostgresURL reports whether an address is a URL; otherwise it has the notation of libpq.
+func isPostgresURL(text string) bool {
+	return strings.HasPrefix(text, "postgres://") || strings.HasPrefix(text, "postgresql://")
+}
+
 func openPostgres(ctx context.Context, c *serverConnection, env adapters.Env) (any, error) {
 	if env.Mocks != nil {
 		return openMockedServer(ctx, c, env, openPostgres)
 	}
+	l, err := c.newLogin(ctx, env, credential.NewMachine())
+	if err != nil {
+		return nil, err
+	}
+	return openDatabases(ctx, c, env, l, newPostgresDatabase)
+}
+
+func newPostgresDatabase(ctx context.Context, c *serverConnection, env adapters.Env, l *login) (database, error) {
 	config, err := pgxpool.ParseConfig(c.URL.Reveal())
 	if err != nil {
 		return nil, errURLFile
+	}
+	if err := c.trust(env, postgresTLS(config)); err != nil {
+		return nil, err
 	}
 	config.MaxConns, config.MinConns = int32(min(c.MaxConnections, 1<<20)), 0
 	config.MaxConnIdleTime = c.MaxIdle
@@ -87,8 +113,15 @@ func openPostgres(ctx context.Context, c *serverConnection, env adapters.Env) (a
 	}
 	// A transaction whose connection turns out to be dead runs again, so no round trip is spent on a check.
 	config.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return false }
-	p := &postgresDatabase{config: c, slots: make(chan struct{}, config.MaxConns)}
-	p.settings, p.sessionSettings = postgresSettings(c), "SELECT "+setSettings(c, "false")
+	l.usePostgres(config)
+	p := &postgresDatabase{identifier: newIdentifier(c, env.ConnectionName), config: c, login: l}
+	p.slots = make(chan struct{}, config.MaxConns)
+	p.sessionNames = sessionSettings[:len(sessionSettings):len(sessionSettings)]
+	for _, e := range c.Session.Entries() {
+		p.sessionNames = append(p.sessionNames, e.Name)
+		p.callerSettings = append(p.callerSettings, []byte(e.Name))
+	}
+	p.settings, p.sessionSettings = postgresSettings(c, p.sessionNames), "SELECT "+setSettings(c, "false")
 	p.resetSession = resetSession + p.sessionSettings
 	config.AfterConnect = p.checkSession
 	p.types.init(c)
@@ -96,7 +129,14 @@ func openPostgres(ctx context.Context, c *serverConnection, env adapters.Env) (a
 		return nil, errInvalidURL
 	}
 	p.readiness = newReadiness(ctx, c.ConnectTimeout, func(ctx context.Context) error {
-		return p.repeat(ctx, func() error { return p.pool.Ping(ctx) })
+		return p.repeat(ctx, func() error {
+			conn, err := p.lend(ctx)
+			if err != nil {
+				return err
+			}
+			defer conn.Release()
+			return conn.Ping(ctx)
+		})
 	})
 	env.Defer(func() error {
 		p.readiness.close()
@@ -199,7 +239,7 @@ func (p *postgresDatabase) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 		case <-ctx.Done():
 			return nil, errBusy
 		}
-		acquired, err := p.pool.Acquire(ctx)
+		acquired, err := p.lend(ctx)
 		switch {
 		case err == nil:
 			return acquired, nil
@@ -220,23 +260,23 @@ func (p *postgresDatabase) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 
 const beginReadOnly, beginReadWrite = "BEGIN READ ONLY", "BEGIN READ WRITE"
 
-func (p *postgresDatabase) newTransaction(conn *pgconn.PgConn, begin string) *pgTransaction {
-	tx := &pgTransaction{pgSession: sessionOf(conn), database: p, conn: conn, beginText: begin}
+func (p *postgresDatabase) newTransaction(conn *pgconn.PgConn, as identity, begin string) *pgTransaction {
+	tx := &pgTransaction{pgSession: sessionOf(conn), database: p, conn: conn, as: as, beginText: begin}
 	tx.readOnly = begin == beginReadOnly
 	return tx
 }
 
 // read implements database. ROLLBACK also restores what a function has set in the session.
-func (p *postgresDatabase) read(ctx context.Context, use func(transaction) error) error {
+func (p *postgresDatabase) read(ctx context.Context, as identity, use func(transaction) error) error {
 	return p.withConn(ctx, func(conn *pgconn.PgConn) error {
-		tx := p.newTransaction(conn, beginReadOnly)
+		tx := p.newTransaction(conn, as, beginReadOnly)
 		return tx.rollback(ctx, use(tx))
 	})
 }
 
-func (p *postgresDatabase) write(ctx context.Context, use func(transaction) error) error {
+func (p *postgresDatabase) write(ctx context.Context, as identity, use func(transaction) error) error {
 	return p.withConn(ctx, func(conn *pgconn.PgConn) error {
-		tx := p.newTransaction(conn, beginReadWrite)
+		tx := p.newTransaction(conn, as, beginReadWrite)
 		if err := use(tx); err != nil {
 			return tx.rollback(ctx, err)
 		}
@@ -250,9 +290,11 @@ var (
 	errNotCommitted = errors.New("the server has rolled back the transaction")
 )
 
-func (p *postgresDatabase) describe(ctx context.Context, text string, _ bool) (info statementInfo, err error) {
+func (p *postgresDatabase) describe(
+	ctx context.Context, as identity, text string, _ bool,
+) (info statementInfo, err error) {
 	err = p.withConn(ctx, func(conn *pgconn.PgConn) error {
-		tx := p.newTransaction(conn, beginReadOnly)
+		tx := p.newTransaction(conn, as, beginReadOnly)
 		info, err = tx.describe(ctx, text)
 		info.superuser = sessionOf(conn).superuser
 		return tx.rollback(ctx, err)

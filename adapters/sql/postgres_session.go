@@ -25,7 +25,7 @@ var forcedSettings = [][2]string{
 type pgSession struct {
 	direct     bool
 	superuser  bool
-	statements *simplelru.LRU[string, *pgStatement] // by their text
+	statements *simplelru.LRU[string, *pgStatement] // by statementKey
 	evicted    []string                             // names to deallocate before the next statement is prepared
 }
 
@@ -50,18 +50,20 @@ func (p *postgresDatabase) openSession(ctx context.Context, conn *pgconn.PgConn)
 	if !s.direct {
 		return nil
 	}
-	s.statements = newLRU(func(_ string, st *pgStatement) { s.evicted = append(s.evicted, st.description.Name) })
+	s.statements = newLRU(maxPrepared*max(1, len(p.config.Role.Texts())), func(_ string, st *pgStatement) {
+		s.evicted = append(s.evicted, st.description.Name)
+	})
 	_, err = conn.Exec(ctx, p.sessionSettings).ReadAll()
 	return err
 }
 
-// prepare returns a prepared statement of the session. Its name is a digest of its text: whoever knows it by another
-// name or not at all cannot take it for another statement.
-func (s *pgSession) prepare(ctx context.Context, conn *pgconn.PgConn, text string) (*pgStatement, error) {
-	if st, ok := s.statements.Get(text); ok {
+// prepare returns a prepared statement of the session by its statementKey. Its name is a digest of the key, so that two
+// statements never have the same name.
+func (s *pgSession) prepare(ctx context.Context, conn *pgconn.PgConn, key, text string) (*pgStatement, error) {
+	if st, ok := s.statements.Get(key); ok {
 		return st, nil
 	}
-	digest := sha256.Sum256([]byte(text))
+	digest := sha256.Sum256([]byte(key))
 	name := "hatchel_" + hex.EncodeToString(digest[:16])
 	for _, evicted := range append(s.evicted, name) {
 		if err := conn.Deallocate(ctx, evicted); err != nil {
@@ -84,12 +86,12 @@ func (s *pgSession) prepare(ctx context.Context, conn *pgconn.PgConn, text strin
 			st.catalog.add(row)
 		}
 	}
-	s.statements.Add(text, st)
+	s.statements.Add(key, st)
 	return st, nil
 }
 
 // sessionSettings are the settings that decide what a statement means and which rows it sees. Behind a pooler they are
-// again after a transaction what they were before it.
+// again after a transaction what they were before it, as are the names in session.
 var sessionSettings = func() []string {
 	names := []string{
 		"role", "search_path", "TimeZone", "row_security", "default_text_search_config", "lc_monetary", "lc_numeric",
@@ -103,9 +105,18 @@ var sessionSettings = func() []string {
 	return names
 }()
 
-// sessionState selects the sessionSettings.
-var sessionState = "pg_catalog.current_setting('" +
-	strings.Join(sessionSettings, "'), pg_catalog.current_setting('") + "')"
+// sessionState selects the values of settings. A name of a session argument that no transaction has set is empty, as it
+// is after the first one that sets it.
+func sessionState(names []string) string {
+	values := make([]string, len(names))
+	for i, name := range names {
+		values[i] = "pg_catalog.current_setting('" + name + "')"
+		if i >= len(sessionSettings) {
+			values[i] = "COALESCE(pg_catalog.current_setting('" + name + "', true), '')"
+		}
+	}
+	return strings.Join(values, ", ")
+}
 
 // cleanSession ends what a transaction may leave in its session. It resets no setting, and keeps prepared statements.
 const cleanSession = "CLOSE ALL; UNLISTEN *; DISCARD SEQUENCES; DISCARD TEMP"
@@ -113,23 +124,24 @@ const cleanSession = "CLOSE ALL; UNLISTEN *; DISCARD SEQUENCES; DISCARD TEMP"
 // resetSession is cleanSession for a session that nobody else uses, whose settings are reset too.
 const resetSession = cleanSession + "; " + unlockAll + "; RESET SESSION AUTHORIZATION; RESET ROLE; RESET ALL; "
 
-// restoreSettings returns a statement that sets those of the sessionSettings that have not the given values any more.
-// No setting changes what it means.
-func restoreSettings(before []string) string {
+// restoreSettings returns a statement that sets those settings that have not the given values any more. No setting
+// changes what it means.
+func restoreSettings(names, before []string) string {
 	values := make([]string, len(before))
 	for i, value := range before {
 		const format = "('%s', pg_catalog.convert_from(pg_catalog.decode('%x', 'hex'), 'UTF8'))"
-		values[i] = fmt.Sprintf(format, sessionSettings[i], value)
+		values[i] = fmt.Sprintf(format, names[i], value)
 	}
 	return "SELECT pg_catalog.set_config(name, value, false) FROM (VALUES " + strings.Join(values, ", ") +
-		") AS before (name, value) WHERE pg_catalog.current_setting(name) OPERATOR(pg_catalog.<>) value"
+		") AS before (name, value) WHERE COALESCE(pg_catalog.current_setting(name, true), '') " +
+		"OPERATOR(pg_catalog.<>) value"
 }
 
 // postgresSettings returns the statement that is sent before each statement of a tool: an earlier statement of the
 // transaction may call a function that changes a setting. The settings end with the transaction. Its row has whether
-// the role is a superuser, and the sessionState.
-func postgresSettings(c *serverConnection) string {
-	return "SELECT pg_catalog.current_setting('is_superuser'), " + sessionState + ", " + setSettings(c, "true")
+// the role is a superuser, and the values of the settings with the given names.
+func postgresSettings(c *serverConnection, names []string) string {
+	return "SELECT pg_catalog.current_setting('is_superuser'), " + sessionState(names) + ", " + setSettings(c, "true")
 }
 
 // setSettings returns an expression that sets the settings, for the transaction or the session.

@@ -19,6 +19,7 @@ type pgTransaction struct {
 	*pgSession
 	database  *postgresDatabase
 	conn      *pgconn.PgConn
+	as        identity
 	beginText string
 	readOnly  bool
 
@@ -103,9 +104,9 @@ func (tx *pgTransaction) run(ctx context.Context, e *execution) error {
 	err := tx.runOnce(ctx, e)
 	if tx.isStale(err) {
 		if tx.direct {
-			tx.statements.Remove(e.text)
+			tx.statements.Remove(tx.statementKey(e.text))
 		}
-		tx.database.types.forget(e.text)
+		tx.database.types.forget(tx.statementKey(e.text))
 		if first { // nothing has happened in the transaction yet
 			if err := tx.rollback(ctx, nil); err != nil {
 				return err
@@ -199,12 +200,22 @@ const unlockAll = "SELECT pg_catalog.pg_advisory_unlock_all()"
 // pgPipeline sends statements in one round trip.
 type pgPipeline struct {
 	*pgconn.Pipeline
-	tx     *pgTransaction
-	begins bool // it begins the transaction
-	sets   bool // it has the settings
+	tx         *pgTransaction
+	begins     bool // it begins the transaction
+	sets       bool // it has the settings
+	identifies bool // it has the identity
 }
 
-// start starts a pipeline with what has to be sent before a statement. All of it is sent before one Sync, so that
+// statementKey is what a statement is known by: its text, and the role, under which names may mean other tables.
+func (tx *pgTransaction) statementKey(text string) string {
+	if tx.as.role == "" {
+		return text
+	}
+	return tx.as.role + "\x00" + text
+}
+
+// start starts a pipeline with what has to be sent before a statement: BEGIN, the settings, and as whom the transaction
+// runs. All of it is sent before one Sync, so that
 // the statement is skipped if BEGIN fails, and a pooler changes no connection in between.
 func (tx *pgTransaction) start(ctx context.Context) *pgPipeline {
 	p := &pgPipeline{Pipeline: tx.conn.StartPipeline(ctx), tx: tx, begins: !tx.begun}
@@ -215,8 +226,22 @@ func (tx *pgTransaction) start(ctx context.Context) *pgPipeline {
 	if p.sets {
 		p.send(tx.database.settings)
 	}
+	if p.begins {
+		p.identifies = tx.sendIdentity(p)
+	}
 	tx.begun, tx.set = true, true
 	return p
+}
+
+// sendIdentity sends the statement that sets the values and the role of the identity for the transaction, and reports
+// whether there are any. The role comes last.
+func (tx *pgTransaction) sendIdentity(p *pgPipeline) bool {
+	params := tx.database.identityParams(tx.as)
+	if params == nil {
+		return false
+	}
+	p.SendQueryParams(setIdentityTexts[len(params)/2], params, nil, nil, nil)
+	return true
 }
 
 func (p *pgPipeline) send(text string) { p.SendQueryParams(text, nil, nil, nil, nil) }
@@ -228,17 +253,24 @@ func (p *pgPipeline) begin() error {
 		err = skipResult(p.Pipeline)
 		p.tx.answered = err == nil
 	}
-	if err != nil || !p.sets {
-		return err
+	if err == nil && p.sets {
+		err = readResult(p.Pipeline, p.readSettings)
 	}
-	return readResult(p.Pipeline, func(values [][]byte) {
-		p.tx.superuser = string(values[0]) == "on"
-		if p.begins && !p.tx.readOnly && !p.tx.direct {
-			for _, v := range values[1 : 1+len(sessionSettings)] {
-				p.tx.before = append(p.tx.before, string(v))
-			}
+	if err == nil && p.identifies {
+		err = markIdentity(skipResult(p.Pipeline))
+	}
+	return err
+}
+
+// readSettings reads what the settings of a transaction were before it.
+func (p *pgPipeline) readSettings(values [][]byte) {
+	p.tx.superuser = string(values[0]) == "on"
+	if p.begins && !p.tx.readOnly && !p.tx.direct {
+		p.tx.before = p.tx.before[:0] // the transaction may begin again
+		for _, v := range values[1 : 1+len(p.tx.database.sessionNames)] {
+			p.tx.before = append(p.tx.before, string(v))
 		}
-	})
+	}
 }
 
 // unread returns how many results follow that of the statement.
@@ -349,16 +381,18 @@ func (tx *pgTransaction) readRows(
 // an offset, whose form depends on the type of the parameter.
 func (tx *pgTransaction) known(ctx context.Context, e *execution) (*pgStatement, error) {
 	if tx.direct && !e.byCaller {
-		if tx.begun && !tx.set && !tx.statements.Contains(e.text) {
+		key := tx.statementKey(e.text)
+		// Before it takes the role, PostgreSQL would check and find tables as the login does.
+		if (tx.begun && !tx.set || !tx.begun && tx.as.role != "") && !tx.statements.Contains(key) {
 			if err := tx.setSettings(ctx); err != nil {
 				return nil, err
 			}
 		}
-		return tx.prepare(ctx, tx.conn, e.text)
+		return tx.prepare(ctx, tx.conn, key, e.text)
 	}
 	dependsOnType := func(v any) bool { _, isBytes := v.([]byte); return isBytes || mayHaveOffset(v) }
 	if !e.byCaller && !slices.ContainsFunc(e.args, dependsOnType) {
-		if known := tx.database.types.get(e.text); known != nil {
+		if known := tx.database.types.get(tx.statementKey(e.text)); known != nil {
 			return known, nil
 		}
 	}
@@ -373,7 +407,7 @@ func (tx *pgTransaction) known(ctx context.Context, e *execution) (*pgStatement,
 		}
 	}
 	if !e.byCaller {
-		tx.database.types.add(e.text, known)
+		tx.database.types.add(tx.statementKey(e.text), known)
 	}
 	return known, nil
 }
@@ -486,7 +520,7 @@ func (tx *pgTransaction) cleanUp() string {
 		text += "; " + unlockAll
 	}
 	if tx.before != nil {
-		text += "; " + restoreSettings(tx.before)
+		text += "; " + restoreSettings(tx.database.sessionNames, tx.before)
 	}
 	return text
 }

@@ -29,7 +29,7 @@ func newRoundTrips(t *testing.T, source func(inputs, body string) adaptertest.So
 // run executes a statement and returns its first row.
 func (r *roundTrips) run(t *testing.T, text string) (row []any, err error) {
 	t.Helper()
-	err = r.db.write(t.Context(), func(tx transaction) error {
+	err = r.db.write(t.Context(), identity{}, func(tx transaction) error {
 		e := &execution{text: text, isQuery: strings.HasPrefix(text, "SELECT"), result: &resultSet{maxRows: 1}}
 		err := tx.run(t.Context(), e)
 		row = e.result.cells

@@ -53,7 +53,7 @@ func eachServer(t *testing.T, test func(*testing.T, server)) {
 }
 
 // connect returns the server of a kind. It skips the test if its URL is not set.
-func connect(t *testing.T, kind string) server {
+func connect(t testing.TB, kind string) server {
 	t.Helper()
 	for _, s := range servers {
 		if s.kind != kind {
@@ -86,7 +86,7 @@ func (s server) createTable(t *testing.T, columns string) string {
 func (s server) run(t *testing.T, text string) {
 	t.Helper()
 	b := adaptertest.Bind(t, s.source("", `query = "SELECT 1 AS a"`))
-	err := b.Handle("db").(database).write(context.Background(), func(tx transaction) error {
+	err := b.Handle("db").(database).write(context.Background(), identity{}, func(tx transaction) error {
 		return tx.run(context.Background(), &execution{text: text, result: &resultSet{maxRows: 1}})
 	})
 	if err != nil {
@@ -520,7 +520,7 @@ func TestRefusedConnectionShutsNobodyElseOut(t *testing.T) {
 	t.Cleanup(func() { super.run(t, "DROP ROLE hatchel_one") })
 	s.url = regexp.MustCompile(`//[^@]*@`).ReplaceAllString(s.url, "//hatchel_one@")
 	b := s.bind(t, "", `query = "SELECT 1 AS a"`)
-	err := b.Handle("db").(database).read(t.Context(), func(tx transaction) error {
+	err := b.Handle("db").(database).read(t.Context(), identity{}, func(tx transaction) error {
 		if err := tx.run(t.Context(), &execution{text: "SELECT 1", result: &resultSet{maxRows: 1}}); err != nil {
 			return err
 		}
@@ -541,7 +541,7 @@ func TestRefusedConnectionShutsNobodyElseOut(t *testing.T) {
 // holdConnection calls use while it holds a connection to a database.
 func holdConnection(t *testing.T, db any, use func()) {
 	t.Helper()
-	err := db.(database).write(t.Context(), func(tx transaction) error {
+	err := db.(database).write(t.Context(), identity{}, func(tx transaction) error {
 		use()
 		return nil
 	})
@@ -604,7 +604,7 @@ func TestAChangeCanBePreparedOnTheConnectionOfAQuery(t *testing.T) {
 			text   string
 			writes bool
 		}{{"SELECT a FROM " + table, false}, {"INSERT INTO " + table + " (a) VALUES (1)", true}, {"SELECT a FROM " + table, false}} {
-			if _, err := db.describe(t.Context(), st.text, st.writes); err != nil {
+			if _, err := db.describe(t.Context(), identity{}, st.text, st.writes); err != nil {
 				t.Errorf("%s: %v", st.text, err)
 			}
 		}

@@ -147,7 +147,7 @@ func TestMariaDBSessionIsWhatTheLexerDependsOn(t *testing.T) {
 func useAgain(t *testing.T, b *adaptertest.BoundTool, s server) {
 	t.Helper()
 	const query = `SELECT CONCAT("it's", 'b\"c', 'ü', @@time_zone, @@character_set_results) AS a, ? AS b`
-	err := b.Handle("db").(database).read(t.Context(), func(tx transaction) error {
+	err := b.Handle("db").(database).read(t.Context(), identity{}, func(tx transaction) error {
 		e := &execution{text: query, args: []any{"ü"}, isQuery: true, result: &resultSet{maxRows: 2}}
 		if err := tx.run(t.Context(), e); err != nil {
 			return err
@@ -158,7 +158,7 @@ func useAgain(t *testing.T, b *adaptertest.BoundTool, s server) {
 	if err != nil {
 		t.Error(err)
 	}
-	if err := b.Handle("db").(database).write(t.Context(), func(tx transaction) error {
+	if err := b.Handle("db").(database).write(t.Context(), identity{}, func(tx transaction) error {
 		return tx.run(t.Context(), &execution{text: "CREATE TABLE IF NOT EXISTS useless (a INTEGER)", result: &resultSet{maxRows: 1}})
 	}); err != nil {
 		t.Error(err)

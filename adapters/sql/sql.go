@@ -55,14 +55,21 @@ func Connectors() []adapters.Connector {
 type database interface {
 	adapters.Health
 
+	// identityOf returns as whom a call runs. Its error is a Fault: nothing was sent.
+	identityOf(f *hcl.Frame) (identity, error)
+	// self returns what computes the identities; nil if all calls run as the login of the connection.
+	self() *identifier
+	// identities returns all identities that a call can have, without values of session.
+	identities() []identity
+
 	// read runs use in a transaction in which the engine refuses every write, and rolls it back. If the connection
 	// is lost, it may run use once more.
-	read(ctx context.Context, use func(transaction) error) error
+	read(ctx context.Context, as identity, use func(transaction) error) error
 	// write runs use in a transaction that is committed if and only if use returns nil. It runs use once more only
 	// if it is certain that nothing of the transaction remains.
-	write(ctx context.Context, use func(transaction) error) error
+	write(ctx context.Context, as identity, use func(transaction) error) error
 	// describe prepares a statement without running it.
-	describe(ctx context.Context, text string, writes bool) (statementInfo, error)
+	describe(ctx context.Context, as identity, text string, writes bool) (statementInfo, error)
 }
 
 // transaction executes statements one at a time.
@@ -128,12 +135,12 @@ func (e *execution) changesRows() bool { return changingVerbs[e.kind.Verb] }
 
 var changingVerbs = wordSet("INSERT REPLACE UPDATE DELETE")
 
-// maxPrepared is the maximum number of statements kept prepared on one connection.
+// maxPrepared is the maximum number of statements kept prepared on one connection as one role.
 const maxPrepared = 128
 
 // newLRU returns a cache for the prepared statements of a connection.
-func newLRU[S any](onEvict func(text string, s S)) *simplelru.LRU[string, S] {
-	cache, _ := simplelru.NewLRU(maxPrepared, onEvict) // fails for size 0 only
+func newLRU[S any](size int, onEvict func(key string, s S)) *simplelru.LRU[string, S] {
+	cache, _ := simplelru.NewLRU(size, onEvict) // fails for size 0 only
 	return cache
 }
 

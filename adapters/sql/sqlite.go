@@ -30,12 +30,13 @@ const (
 // sqliteDatabase is one database file. It has a pool of connections that only read and, if the mode
 // allows it, one connection that writes.
 type sqliteDatabase struct {
-	config    *sqliteConnection
-	file      string
-	readiness *readiness
-	readers   *pool[*sqliteConn]
-	writer    *pool[*sqliteConn]
-	watchdog  *watchdog
+	*identifier // nil: a file has no sessions and no roles
+	config      *sqliteConnection
+	file        string
+	readiness   *readiness
+	readers     *pool[*sqliteConn]
+	writer      *pool[*sqliteConn]
+	watchdog    *watchdog
 
 	share *fileShare // nil in memory
 
@@ -323,7 +324,7 @@ func (s *sqliteDatabase) whileReplaced(ctx context.Context, transact func() erro
 	return err
 }
 
-func (s *sqliteDatabase) read(ctx context.Context, use func(transaction) error) error {
+func (s *sqliteDatabase) read(ctx context.Context, _ identity, use func(transaction) error) error {
 	return s.whileReplaced(ctx, func() error {
 		return s.withConn(ctx, s.readers, func(c *sqliteConn) error {
 			tx := sqliteReadTx{conn: c}
@@ -339,7 +340,7 @@ func (s *sqliteDatabase) read(ctx context.Context, use func(transaction) error) 
 	})
 }
 
-func (s *sqliteDatabase) write(ctx context.Context, use func(transaction) error) error {
+func (s *sqliteDatabase) write(ctx context.Context, _ identity, use func(transaction) error) error {
 	return s.whileReplaced(ctx, func() error {
 		return s.withConn(ctx, s.writer, func(c *sqliteConn) error {
 			if err := s.whileBusy(ctx, func() error { return c.control(beginImmediate) }); err != nil {
@@ -432,7 +433,9 @@ func (s *sqliteDatabase) isOfCurrentFile(c *sqliteConn) bool {
 	return c.file == nil || c.file == s.share.current.Load() && !c.file.IsClosed()
 }
 
-func (s *sqliteDatabase) describe(ctx context.Context, text string, writes bool) (info statementInfo, err error) {
+func (s *sqliteDatabase) describe(
+	ctx context.Context, _ identity, text string, writes bool,
+) (info statementInfo, err error) {
 	if err := s.checkCurrent(ctx); err != nil {
 		return info, err
 	}

@@ -499,7 +499,7 @@ func TestStatementsLeaveNothingInTheSessionOfTheWriter(t *testing.T) {
 			mustCall(t, next, `{}`)
 			db := next.Handle("shop").(database)
 			for _, broken := range []string{text, "INSERT INTO parts VALUES (99, 1)", "UPDATE items SET price = -1"} {
-				err := db.write(t.Context(), func(tx transaction) error {
+				err := db.write(t.Context(), identity{}, func(tx transaction) error {
 					return tx.run(t.Context(), &execution{text: broken, result: &resultSet{maxRows: 1}})
 				})
 				if broken != text && err == nil {

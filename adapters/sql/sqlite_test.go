@@ -280,7 +280,7 @@ func TestWriterWaitsForAnotherProcessUntilTheCallEnds(t *testing.T) {
 	database := other.Handle("shop").(database)
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	err := database.write(t.Context(), func(transaction) error {
+	err := database.write(t.Context(), identity{}, func(transaction) error {
 		start := time.Now()
 		_, err := b.Do(ctx, `{}`)
 		if err == nil || time.Since(start) > adaptertest.MaxCancelDelay {

@@ -57,9 +57,12 @@ func (a *action) Stream(ctx context.Context, call *adapters.Call, reader adapter
 	s := &rowStream{reader: reader}
 	statement := a.Query.Statements()[0]
 	e := &execution{isQuery: true, last: true, origin: origin{call, a.dialect}}
-	err := e.bind(statement, call.Frame)
+	as, err := a.traceIdentity(call)
 	if err == nil {
-		err = a.db.read(ctx, func(tx transaction) error {
+		err = e.bind(statement, call.Frame)
+	}
+	if err == nil {
+		err = a.db.read(ctx, as, func(tx transaction) error {
 			if s.row != nil {
 				return errStreamLost
 			}
@@ -68,7 +71,7 @@ func (a *action) Stream(ctx context.Context, call *adapters.Call, reader adapter
 		})
 	}
 	if err != nil && s.err == nil {
-		return a.toFault(ctx, err)
+		return a.toFault(ctx, as, err)
 	}
 	s.flush()
 	return s.err

@@ -67,6 +67,8 @@ var (
 	tableVerbs = wordSet("INSERT REPLACE UPDATE DELETE MERGE TRUNCATE CREATE ALTER DROP")
 	// describedVerbs begin statements that their tables and functions describe; others are known by their digest.
 	describedVerbs = []string{"SELECT", "VALUES", "WITH", "TABLE", "EXPLAIN", "SHOW", "DESCRIBE", "DESC", ""}
+	// selectWords come before STRAIGHT_JOIN where it is a word of SELECT, and joins no table.
+	selectWords = wordSet("SELECT ALL DISTINCT DISTINCTROW HIGH_PRIORITY")
 	// sourceEnds end the list of tables after FROM.
 	sourceEnds = wordSet("WHERE GROUP ORDER LIMIT HAVING UNION EXCEPT INTERSECT WINDOW OFFSET FETCH FOR SET ON " +
 		"USING RETURNING VALUES SELECT")
@@ -133,7 +135,12 @@ func (s *tableScan) at(i int) {
 			j++
 		}
 		s.add(word, j)
-	case word == "JOIN":
+		for ; word == "UPDATE" && j < len(s.tokens) && s.word(j) != "SET" && s.word(j) != "("; j++ {
+			if s.word(j) == "," { // MySQL updates all tables of the list
+				s.add(word, j+1)
+			}
+		}
+	case word == "JOIN", word == "STRAIGHT_JOIN" && !selectWords[s.word(i-1)]:
 		s.add("SELECT", i+1)
 	case word == "FROM" && s.word(i-1) != "DELETE" && s.word(i-1) != "DISTINCT":
 		s.sources(i + 1)

@@ -101,7 +101,7 @@ func TestMedianOfRoundsIgnoresOneOutlier(t *testing.T) {
 
 func TestALineOfABenchmarkIsRead(t *testing.T) {
 	const line = "BenchmarkWatchedCall/metrics-2  \t 19298\t 6369 ns/op\t 8752 cpu-ns/op\t 3672 B/op\t 33 allocs/op\n"
-	if f, ok := parseBenchmark(line, cpuMetric); !ok || f != (goFigures{8752, 33}) {
+	if f, ok := parseBenchmark(line, cpuMetric); !ok || f != (goFigures{ns: 8752, allocations: 33}) {
 		t.Errorf("got %v, %v", f, ok)
 	}
 	for _, other := range []string{"ok  \thatchel/runtime\t0.9s\n", "goos: linux\n", "BenchmarkPage-2 100 5 ns/op\n"} {

@@ -20,6 +20,10 @@ type goRow struct {
 	without   string // a benchmark that is subtracted, round by round; empty for none
 	metric    string // as the benchmark names it, in ns
 	bound     float64
+	// floor is a benchmark of the work that cannot be avoided; empty for none. The row passes, too, when it takes at
+	// most ratio times as long, on a machine that is slower than that of the bound.
+	floor, floorTitle string
+	ratio             float64
 	// allocates says that the benchmark may allocate memory, beyond that without.
 	allocates bool
 }
@@ -38,12 +42,29 @@ var goRows = []*goRow{
 		benchmark: "StalledListeners", metric: "p99-ns", bound: 50_000,
 	},
 	{
+		title: "whom a call runs as in PostgreSQL: a role and four values", folder: "adapters/sql",
+		benchmark: "Identity", metric: "ns/op", bound: 10_000, allocates: true,
+	},
+	{
 		title: "a scrape of 1,000 called tools", folder: "runtime/observe/metrics",
 		benchmark: "ScrapeOf1000Tools", metric: cpuMetric, bound: 30e6, allocates: true,
 	},
 	{
 		title: "a page of the console with 1,000 tools", folder: "runtime/edge/console",
 		benchmark: "Page", metric: cpuMetric, bound: 8e6, allocates: true,
+	},
+	{
+		title: "a signature of AWS (Signature Version 4) of a request with 4 KiB", folder: "adapters/credential/aws",
+		benchmark: "Sign", metric: cpuMetric, bound: 30e3, allocates: true,
+	},
+	{
+		title: "an access token of `sign_in`, the first time", folder: "runtime/edge/auth",
+		benchmark: "OwnToken/first", metric: cpuMetric, bound: 150e3, allocates: true,
+		floor: "OwnToken/signature", floorTitle: "`ecdsa.Verify`", ratio: 1.3,
+	},
+	{
+		title: "an access token of `sign_in`, from the second time on", folder: "runtime/edge/auth",
+		benchmark: "OwnToken/again", metric: cpuMetric, bound: 5e3, allocates: true,
 	},
 }
 
@@ -59,7 +80,7 @@ func addedRow(title, name, without string, bound float64, allocates bool) *goRow
 }
 
 // goFigures are those of one row: the medians of its rounds.
-type goFigures struct{ ns, allocations float64 }
+type goFigures struct{ ns, floor, allocations float64 }
 
 // measureGo runs the benchmarks of the rows, round after round.
 func (b *bench) measureGo(ctx context.Context) error {
@@ -68,7 +89,7 @@ func (b *bench) measureGo(ctx context.Context) error {
 	if b.quick {
 		rounds, each = 3, "0.1s"
 	}
-	ns, allocations := map[*goRow][]float64{}, map[*goRow][]float64{}
+	ns, allocations, floors := map[*goRow][]float64{}, map[*goRow][]float64{}, map[*goRow][]float64{}
 	binaries := map[string]string{}
 	for range rounds {
 		for _, row := range goRows {
@@ -89,12 +110,23 @@ func (b *bench) measureGo(ctx context.Context) error {
 					return err
 				}
 			}
+			if row.floor != "" {
+				floor, err := runBenchmark(ctx, binaries[row.folder], row, row.floor, each)
+				if err != nil {
+					return err
+				}
+				floors[row] = append(floors[row], floor.ns)
+			}
 			ns[row] = append(ns[row], with.ns-without.ns)
 			allocations[row] = append(allocations[row], with.allocations-without.allocations)
 		}
 	}
 	for _, row := range goRows {
-		b.watched[row] = goFigures{median(ns[row]), median(allocations[row])}
+		f := goFigures{ns: median(ns[row]), allocations: median(allocations[row])}
+		if row.floor != "" {
+			f.floor = median(floors[row])
+		}
+		b.watched[row] = f
 		progress("%s: %v", row.benchmark, b.watched[row])
 	}
 	return nil
@@ -159,6 +191,14 @@ func (row *goRow) write(w io.Writer, f goFigures) {
 	bound, figure, result := duration(row.bound), duration(f.ns), verdict(f.ns, row.bound)
 	if f.ns <= 0 {
 		figure, result = "less than the noise", "pass"
+	}
+	if row.floor != "" {
+		ratio := over(f.ns, f.floor)
+		bound = fmt.Sprintf("%s or ≤ %.2f × %s", bound, row.ratio, row.floorTitle)
+		figure = fmt.Sprintf("%s, %s", figure, times(ratio))
+		if ratio > 0 && ratio <= row.ratio {
+			result = "pass"
+		}
 	}
 	if !row.allocates {
 		bound, figure = bound+", 0 allocations", fmt.Sprintf("%s, %.0f", figure, f.allocations)

@@ -18,15 +18,7 @@ import (
 )
 
 // approvalsFlags are the flags of the subcommands of approvals.
-type approvalsFlags struct {
-	loadFlags
-	dir    string
-	state  string
-	server string
-	asJSON bool
-
-	place approvalsPlace // of the state that was opened
-}
+type approvalsFlags struct{ stateFlags }
 
 func approvalsCommand() *cobra.Command {
 	cmd := &cobra.Command{
@@ -43,9 +35,8 @@ can decide, as os:USER. A running server learns of a decision at once. With an a
 block a decision takes effect when the server has recorded it; when no server is
 running, the next one to start does.
 
-With --server the decision is made by a server over HTTP. The environment variable
-HATCHEL_KEY holds the API key or token of the approver, and the approvals block of the
-server says who may decide.`,
+With --server the decision is made by a server over HTTP, and its approvals block says
+who may decide. ` + keyHelp,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			return misusef("approvals requires a subcommand: list, show, approve or reject")
@@ -56,15 +47,6 @@ server says who may decide.`,
 	f.register(cmd)
 	cmd.PersistentFlags().AddFlagSet(cmd.Flags())
 	return cmd
-}
-
-func (f *approvalsFlags) register(cmd *cobra.Command) {
-	f.loadFlags.register(cmd)
-	dirFlag(cmd, &f.dir)
-	fs := cmd.Flags()
-	fs.StringVar(&f.state, "state", "", "state `FILE` of the server, if it is served with --state")
-	fs.StringVar(&f.server, "server", "", "`URL` of a server that decides, for example https://tools.example.com")
-	fs.BoolVar(&f.asJSON, "json", false, "print JSON")
 }
 
 func (f *approvalsFlags) listCommand() *cobra.Command {
@@ -155,29 +137,28 @@ func (f *approvalsFlags) open(cmd *cobra.Command) (approvalSource, error) {
 	if f.server == "" {
 		return f.openLocal(cmd)
 	}
+	if err := checkServerAlone(cmd); err != nil {
+		return nil, err
+	}
+	return f.newClient(cmd, f.server)
+}
+
+// checkServerAlone refuses flags of a local configuration and its state beside --server.
+func checkServerAlone(cmd *cobra.Command) error {
 	for _, name := range []string{"dir", "state", "var", "var-file"} {
 		if cmd.Flags().Changed(name) {
-			return nil, misusef("--%s cannot be used with --server, which has its own configuration and state", name)
+			return misusef("--%s cannot be used with --server, which has its own configuration and state", name)
 		}
 	}
-	return newNamedClient("--server", f.server, true)
+	return nil
 }
 
 func (f *approvalsFlags) openLocal(cmd *cobra.Command) (approvalSource, error) {
-	folder, err := f.decode(cmd.Context(), f.dir, cmd.ErrOrStderr())
+	store, cfg, err := f.openState(cmd)
 	if err != nil {
 		return nil, err
 	}
-	local, place, err := openLocalApprovals(cmd.Context(), approvalsFolder{
-		Config: folder.config, Diags: folder.diags, Name: f.dir, Dir: folder.dir,
-	}, f.state, localUser())
-	if f.place = place; err != nil {
-		return nil, err
-	}
-	if text := place.Warning(); text != "" {
-		fmt.Fprintln(cmd.ErrOrStderr(), "hatchel: "+text)
-	}
-	return local, nil
+	return newLocalApprovals(cmd.Context(), store, localUser(), isAudited(cfg)), nil
 }
 
 // list prints the pending approvals, or all.
@@ -246,6 +227,7 @@ func (f *approvalsFlags) completeID(cmd *cobra.Command, args []string, _ string)
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
+	f.silent = true
 	f.withSource(cmd, func(source approvalSource) error {
 		q := approval.ListQuery{Status: approval.Pending, Limit: server.ApprovalPageSize}
 		texts, _, err := source.ListApprovals(cmd.Context(), q)
@@ -257,10 +239,4 @@ func (f *approvalsFlags) completeID(cmd *cobra.Command, args []string, _ string)
 		return err
 	})
 	return words, cobra.ShellCompDirectiveNoFileComp
-}
-
-// newClient returns the client of a server, with its URL and where that was given. The key of the environment is sent,
-// if there is one.
-func newClient(given, address string) (*server.Client, error) {
-	return newNamedClient(given, address, false)
 }

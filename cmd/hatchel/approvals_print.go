@@ -197,7 +197,9 @@ func requesterDetails(w *approval.Requester) string {
 			text += fact
 		}
 	}
-	addIf(w.Key != "" && w.Key != w.Subject, ", authenticated by "+w.Key)
+	described := strings.HasPrefix(w.Key, "os:") // by a command line, as by serve --stdio --claim
+	addIf(described, ", as "+w.Key+" says")
+	addIf(!described && w.Key != "" && w.Key != w.Subject, ", authenticated by "+w.Key)
 	addIf(w.Remote != "" && w.Subject != "", ", from "+w.Remote)
 	addIf(w.Client != "", ", client "+w.Client)
 	addIf(len(w.Groups) > 0, "; groups "+strings.Join(w.Groups, ", "))

@@ -23,6 +23,9 @@ func printAuditRecord(w io.Writer, r *audit.Record) {
 		r.Time.Format("2006-01-02T15:04:05.000Z"), fmt.Sprintf("%-9s", eventWord(r)),
 		target, callerText(&r.Caller), string(r.Arguments),
 	}
+	for i := range r.Identities {
+		parts = append(parts, r.Identities[i].String())
+	}
 	addIf := func(applies bool, format string, fact any) {
 		if applies {
 			parts = append(parts, fmt.Sprintf(format, fact))
@@ -34,6 +37,8 @@ func printAuditRecord(w io.Writer, r *audit.Record) {
 	switch a := r.Approval; {
 	case r.Event == audit.EventApproval && a != nil:
 		parts = append(parts, "requested by "+a.Requester, "approval "+a.ID, a.Reason)
+	case r.Event == audit.EventSignIn:
+		addIf(r.Rule != "" && r.Rule != "default", "by %s", r.Rule)
 	case r.Rule != "" && r.Rule != "default" || r.Decision == "denied":
 		parts = append(parts, r.Decision+" by "+r.Rule)
 	}
@@ -54,7 +59,7 @@ func printAuditRecord(w io.Writer, r *audit.Record) {
 // eventWord names the event of a record in one word.
 func eventWord(r *audit.Record) string {
 	switch r.Event {
-	case audit.EventCall, audit.EventRequest:
+	case audit.EventCall, audit.EventRequest, audit.EventSignIn:
 		return r.Outcome
 	case audit.EventIntent:
 		return audit.Started

@@ -51,9 +51,7 @@ A program that fails is shown with its place in the file, the element and the va
 Secrets and sensitive inputs are hidden. With --json the member stderr has what the
 programs have written to their standard error, by step.
 
-With --subject, --group, --scope, --claim and --header the call is made for that
-caller, as on a server: scopes and policies apply. The audit log names the user of
-this machine. Uploads and idempotency keys of a caller on a server are not available.
+` + callerHelp + ` Uploads and idempotency keys of a caller on a server are not available.
 
 No state is kept between calls: a second call with the same idempotency key runs
 again.

@@ -31,6 +31,7 @@ type diffFlags struct {
 	format string
 	tools  []string
 	server string
+	signInFlags
 }
 
 func diffCommand() *cobra.Command {
@@ -42,8 +43,7 @@ func diffCommand() *cobra.Command {
 may call them. OLD and NEW are each a directory, a file that hatchel lock wrote, or a
 git revision: REV for the directory of -C at that revision, REV:PATH for another one.
 By default OLD is the lock of the directory, and NEW is the directory. With --server,
-OLD is the configuration that a server serves; set the environment variable HATCHEL_KEY
-to the API key of an operator.
+OLD is the configuration that a server serves, if you are an operator of it.
 
   breaking    a valid call may now be refused, or its result may be misread
   widening    a tool can do or reach more, or more callers may call it
@@ -53,7 +53,9 @@ to the API key of an operator.
 
 The exit code is 1 if a change has the class of --fail-on or a more serious one, 2 if
 anything could not be read, and 0 otherwise. The classes are listed from the most to the
-least serious.`,
+least serious.
+
+` + keyHelp,
 		Example: `  hatchel diff
   hatchel diff origin/main --fail-on breaking
   hatchel diff v1.2.0 v1.3.0 --format markdown
@@ -62,12 +64,13 @@ least serious.`,
 		Args: f.checkArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
-	f.register(cmd)
+	f.loadFlags.register(cmd)
 	dirFlag(cmd, &f.dir)
 	fs := cmd.Flags()
 	fs.StringVar(&f.failOn, "fail-on", "", "exit with 1 from this `CLASS`: breaking, widening, behaviour or any")
 	fs.StringVar(&f.format, "format", "text", "`FORMAT`: text, json, markdown, github or sarif")
 	fs.StringVar(&f.server, "server", "", "compare with what the server at this `URL` serves")
+	f.signInFlags.register(cmd)
 	fs.StringArrayVar(&f.tools, "tool", nil, "only the changes of a tool, by `NAME`; may be repeated")
 	completeWords(cmd, "fail-on", surface.Thresholds...)
 	completeWords(cmd, "format", review.Formats...)
@@ -152,7 +155,7 @@ func (f *diffFlags) old(cmd *cobra.Command, args []string) (review.Side, error) 
 
 // served reads what a server serves.
 func (f *diffFlags) served(cmd *cobra.Command) (review.Side, error) {
-	client, err := newClient("--server", f.server)
+	client, err := f.newClient(cmd, f.server)
 	if err != nil {
 		return review.Side{}, err
 	}

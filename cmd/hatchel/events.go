@@ -14,6 +14,7 @@ import (
 
 // eventsFlags are the flags of events.
 type eventsFlags struct {
+	signInFlags
 	server, types, tool, caller, outcome, since string
 	follow, asJSON, own                         bool
 }
@@ -28,9 +29,10 @@ the latest 100 that the server has kept. With --follow, events are printed as th
 happen. When the connection is lost, the command connects again and continues after
 the last event. hatchel docs event-types lists the events.
 
-The environment variable HATCHEL_KEY holds your API key or token. The events block of
-the server says who may see which events. Every caller may see the events of their
-own calls, with --own.`,
+The events block of the server says who may see which events. Every caller may see the
+events of their own calls, with --own.
+
+` + keyHelp,
 		Example: `  hatchel events --follow --outcome failed,refused
   hatchel events --server https://tools.example.com --since 5m --tool 'invoice_*' --json`,
 		Args: cobra.NoArgs,
@@ -38,6 +40,7 @@ own calls, with --own.`,
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&f.server, "server", "http://127.0.0.1:8080", "`URL` of the server")
+	f.register(cmd)
 	fs.BoolVar(&f.follow, "follow", false, "print events as they happen, until interrupted")
 	fs.BoolVar(&f.asJSON, "json", false, "print JSON, one event a line")
 	fs.StringVar(&f.types, "types", "", "only events of these `TYPES`, separated by commas")
@@ -57,7 +60,7 @@ const noEvents = "hatchel: the server has kept no such events. It keeps events w
 var reconnectBackoff = backoff.Policy{First: time.Second}
 
 func (f *eventsFlags) run(cmd *cobra.Command) error {
-	client, err := newClient("--server", f.server)
+	client, err := f.newClient(cmd, f.server)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"hatchel/hcl"
 )
 
 func keyCommand() *cobra.Command {
@@ -14,10 +16,11 @@ func keyCommand() *cobra.Command {
 		Use:   "new",
 		Short: "Print a new API key and its digest",
 		Long: `Print a new API key, for the caller, and its SHA-256 digest, for an api_key block.
-Nothing is stored.`,
+Nothing is stored. For people who sign in at a provider in place of a key, see
+sign_in in the auth block: hatchel docs auth.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			text := "hatchel_" + rand.Text()
+			text := hcl.KeyPrefix + rand.Text()
 			_, err := fmt.Fprintf(cmd.OutOrStdout(), "key     %s\nsha256  %x\n", text, sha256.Sum256([]byte(text)))
 			return err
 		},

@@ -63,8 +63,9 @@ func rootCommand() *cobra.Command {
 	root.AddCommand(
 		serveCommand(), validateCommand(), lintCommand(), fmtCommand(), listCommand(), callCommand(), readCommand(),
 		promptCommand(), lockCommand(), diffCommand(), policyCommand(), keyCommand(), approvalsCommand(),
+		signInsCommand(),
 		auditCommand(), eventsCommand(), consoleCommand(), initCommand(), importCommand(), testCommand(),
-		lspCommand(), docsCommand(), readyCommand(), versionCommand(),
+		lspCommand(), docsCommand(), readyCommand(), signOutCommand(), versionCommand(),
 	)
 	root.InitDefaultCompletionCmd()
 	if completion, _, err := root.Find([]string{"completion"}); err == nil {

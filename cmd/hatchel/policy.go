@@ -7,7 +7,9 @@ import (
 
 	"hatchel/cmd/hatchel/console"
 	"hatchel/cmd/hatchel/exit"
+	"hatchel/hcl"
 	"hatchel/runtime"
+	"hatchel/runtime/call"
 	"hatchel/runtime/edge/mcp"
 	"hatchel/runtime/load/access"
 )
@@ -149,10 +151,14 @@ func (f *explainFlags) run(cmd *cobra.Command, dir string) error {
 	for i := range e.Rules {
 		e.Rules[i].Range = prefixPath(dir, e.Rules[i].Range)
 	}
+	identities := access.NewIdentities(g.Config).Of(declaredOperation(g, kind, name), caller)
 	if f.asJSON {
-		err = printJSON(cmd.OutOrStdout(), e)
+		err = printJSON(cmd.OutOrStdout(), struct {
+			call.Explanation
+			Identities []access.Identity `json:"identities,omitempty"`
+		}{e, identities})
 	} else {
-		err = printExplanation(console.Shown(cmd.OutOrStdout()), kind, name, e)
+		err = printExplanation(console.Shown(cmd.OutOrStdout()), kind, name, e, identities)
 	}
 	switch {
 	case err != nil:
@@ -163,6 +169,19 @@ func (f *explainFlags) run(cmd *cobra.Command, dir string) error {
 		return misusef("a rule reads inputs, and the given inputs are not valid: give them with --arg")
 	}
 	return nil
+}
+
+// declaredOperation returns the tool, the prompt or the resource that Explain has found.
+func declaredOperation(g *runtime.Generation, kind, name string) *hcl.Operation {
+	switch kind {
+	case "tool":
+		p, _ := g.Program(name)
+		return &p.Tool().Operation
+	case "prompt":
+		return g.Views.Full.Prompts[name].Decl
+	}
+	r, _ := g.Views.Full.Resource(name)
+	return r.Decl
 }
 
 // arguments returns the arguments of the call.

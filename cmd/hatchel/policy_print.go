@@ -9,6 +9,7 @@ import (
 	"hatchel/cmd/hatchel/console"
 	"hatchel/hcl"
 	"hatchel/runtime/call"
+	"hatchel/runtime/load/access"
 )
 
 // printRules prints the rules that apply to each operation, in the order of evaluation.
@@ -29,7 +30,7 @@ func printRules(w io.Writer, targets []call.OperationRules) error {
 func formatPosition(r hcl.Range) string { return fmt.Sprintf("%s:%d", r.File, r.Start.Line) }
 
 // printExplanation prints the verdict, and then the result of every rule.
-func printExplanation(w io.Writer, kind, name string, e call.Explanation) error {
+func printExplanation(w io.Writer, kind, name string, e call.Explanation, identities []access.Identity) error {
 	if e.Verdict == "" {
 		fmt.Fprintf(w, "%s %s: depends on its inputs\n", kind, name)
 	} else {
@@ -42,6 +43,14 @@ func printExplanation(w io.Writer, kind, name string, e call.Explanation) error 
 		fmt.Fprintf(w, "inputs: %s\n", strings.ReplaceAll(e.Invalid, "\n", "\n        "))
 	}
 	fmt.Fprintf(w, "listed: %s\n", map[bool]string{true: "yes", false: "no"}[e.Listed])
+	for _, i := range identities {
+		fmt.Fprintf(w, "needs: %s\n", i)
+		if i.Fails != "" {
+			fmt.Fprintf(w, "fails: %s\n", i.Fails)
+			continue
+		}
+		fmt.Fprintf(w, "runs: %s\n", i.RunsAs)
+	}
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, r := range e.Rules {
 		result := r.Says

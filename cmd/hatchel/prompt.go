@@ -20,6 +20,7 @@ import (
 type promptFlags struct {
 	requestFlags
 	answerFlags
+	callerFlags
 	args []string
 }
 
@@ -29,7 +30,7 @@ func promptCommand() *cobra.Command {
 		Use:   "prompt [DIR] NAME [NAME=VALUE]...",
 		Short: "Get the messages of a prompt",
 		Long: "Get the messages of a prompt of a configuration directory. Its arguments are texts, given as\n" +
-			"NAME=VALUE, or with --arg NAME=VALUE.\n\n" + answerHelp,
+			"NAME=VALUE, or with --arg NAME=VALUE.\n\n" + callerHelp + "\n\n" + answerHelp,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return errors.New("prompt requires the name of a prompt")
@@ -54,6 +55,7 @@ func promptCommand() *cobra.Command {
 	}
 	f.requestFlags.register(cmd, "prompts/get")
 	cmd.Flags().StringArrayVar(&f.args, "arg", nil, "argument of the prompt, `NAME=VALUE`, as without the flag")
+	f.callerFlags.register(cmd)
 	f.answerFlags.register(cmd)
 	return leadingDir(cmd, func(args []string) bool {
 		return !cmd.Flags().Changed("dir") && leadsWithDir(args)
@@ -62,6 +64,10 @@ func promptCommand() *cobra.Command {
 
 func (f *promptFlags) run(cmd *cobra.Command, name string) error {
 	arguments, err := promptArguments(f.args)
+	if err != nil {
+		return err
+	}
+	caller, err := f.Caller()
 	if err != nil {
 		return err
 	}
@@ -80,7 +86,6 @@ func (f *promptFlags) run(cmd *cobra.Command, name string) error {
 		return err
 	}
 	var d mcp.Document
-	caller := &mcp.Caller{Revision: mcp.Revision20260728, Operates: true}
 	err = p.Run(cmd.Context(), caller, arguments, func(req *mcp.CallRequest) (_ *mcp.Questions, err error) {
 		stop := console.ShowSpinner(cmd.ErrOrStderr(), "getting "+name)
 		defer stop()

@@ -16,6 +16,7 @@ import (
 // readFlags are the flags of read.
 type readFlags struct {
 	requestFlags
+	callerFlags
 	serverFlag
 }
 
@@ -26,12 +27,15 @@ func readCommand() *cobra.Command {
 		Short: "Read a resource",
 		Long: `Read a resource of a configuration directory and print its contents: text as it is,
 binary data as raw bytes. The URI is that of a resource, or matches the template of
-one.` + serverHelp,
+one.
+
+` + callerHelp + serverHelp,
 		Args:              oneArg("read requires the URI of a resource"),
 		RunE:              func(cmd *cobra.Command, args []string) error { return readResource(cmd, f, args[0]) },
 		ValidArgsFunction: f.completions(&f.dir, resourceCompletions),
 	}
-	f.register(cmd, "resources/read")
+	f.requestFlags.register(cmd, "resources/read")
+	f.callerFlags.register(cmd)
 	f.registerServer(cmd)
 	return leadingDir(cmd, moreThan(1))
 }
@@ -49,6 +53,10 @@ func readResource(cmd *cobra.Command, f *readFlags, uri string) error {
 	if f.server != "" {
 		return f.readServer(cmd, uri)
 	}
+	caller, err := f.Caller()
+	if err != nil {
+		return err
+	}
 	f.audits = commandAudits(cmd)
 	g, err := f.mustCompile(cmd.Context(), f.dir, cmd.ErrOrStderr())
 	if err != nil {
@@ -57,7 +65,6 @@ func readResource(cmd *cobra.Command, f *readFlags, uri string) error {
 	defer g.Close()
 	stop := console.ShowSpinner(cmd.ErrOrStderr(), "reading "+uri)
 	ctx := f.withApprover(cmd.Context(), newTerminal(cmd), stop)
-	caller := &mcp.Caller{Revision: mcp.Revision20260728, Operates: true}
 	d, err := g.Read(ctx, &mcp.CallRequest{Name: uri, Caller: caller})
 	stop()
 	if err != nil {

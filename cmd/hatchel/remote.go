@@ -15,6 +15,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"hatchel/cmd/hatchel/console"
+	"hatchel/cmd/hatchel/oauthclient"
 	"hatchel/internal/printable"
 	"hatchel/internal/proxy"
 	"hatchel/runtime/edge/server"
@@ -22,9 +23,10 @@ import (
 
 // remoteOptions say which server is meant, and who asks.
 type remoteOptions struct {
-	Address string // of the server or of its endpoint, with http or https
-	Key     string // an API key or token; empty for none
-	Version string // of this program
+	Address string           // of the server or of its endpoint, with http or https
+	Key     string           // an API key or token; empty for none
+	Tokens  server.WithToken // in place of a key; nil for none
+	Version string           // of this program
 	Notes   io.Writer
 }
 
@@ -56,7 +58,7 @@ func remoteEndpoint(address string) string {
 func connectRemote(ctx context.Context, o remoteOptions) (*remoteServer, error) {
 	s := &remoteServer{endpoint: remoteEndpoint(o.Address), notes: o.Notes}
 	base := proxy.NewTransport()
-	s.transport = &remoteTransport{next: base, key: o.Key, agent: "hatchel/" + o.Version}
+	s.transport = &remoteTransport{next: base, key: o.Key, tokens: o.Tokens, agent: "hatchel/" + o.Version, ctx: ctx}
 	client := mcp.NewClient(&mcp.Implementation{Name: "hatchel", Version: o.Version}, &mcp.ClientOptions{
 		Capabilities:                &mcp.ClientCapabilities{},
 		ProgressNotificationHandler: s.showProgress,
@@ -213,6 +215,8 @@ const maxReason = 64 << 10 // bytes of a response that refuses a request
 type remoteTransport struct {
 	next       *http.Transport
 	key, agent string
+	ctx        context.Context  // of the command: a sign-in outlasts a request of the client
+	tokens     server.WithToken // nil if there is a key
 
 	mu   sync.Mutex
 	last *failedRequest // guarded by mu; nil after a success
@@ -234,12 +238,30 @@ func (t *remoteTransport) failure() *failedRequest {
 
 // RoundTrip implements http.RoundTripper.
 func (t *remoteTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	r = r.Clone(r.Context())
-	if t.key != "" {
-		r.Header.Set("Authorization", "Bearer "+t.key)
+	if r.Body != nil {
+		defer r.Body.Close()
 	}
-	r.Header.Set("User-Agent", t.agent)
-	res, err := t.next.RoundTrip(r)
+	send := func(token string) (*http.Response, error) {
+		attempt := r.Clone(r.Context())
+		if r.GetBody != nil {
+			var err error
+			if attempt.Body, err = r.GetBody(); err != nil {
+				return nil, err
+			}
+		}
+		if token != "" {
+			attempt.Header.Set("Authorization", "Bearer "+token)
+		}
+		attempt.Header.Set("User-Agent", t.agent)
+		return t.next.RoundTrip(attempt)
+	}
+	var res *http.Response
+	var err error
+	if t.tokens == nil {
+		res, err = send(t.key)
+	} else {
+		res, err = t.tokens(t.ctx, send)
+	}
 	var failed *failedRequest
 	switch {
 	case err != nil:
@@ -264,7 +286,10 @@ func (t *remoteTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // explain returns a sentence for the user.
 func (f *failedRequest) explain(endpoint, key string) error {
+	signIn, isSignIn := errors.AsType[*oauthclient.Error](f.err)
 	switch {
+	case isSignIn:
+		return signIn
 	case f.err != nil:
 		return fmt.Errorf("%s: %s", endpoint, server.ConnectionText(f.err))
 	case f.location:

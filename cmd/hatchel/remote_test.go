@@ -58,6 +58,8 @@ func TestAServerThatCannotBeUsedIsExplained(t *testing.T) {
 		{"a host", answer(403, "text/plain", "The Host tools.example is not allowed. Add it to hosts\n"), "", "denies access: The Host tools.example is not allowed. Add it to hosts"},
 		{"a protocol error", answer(403, "application/json", `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Origin not allowed"}}`), "", "denies access: Origin not allowed"},
 		{"no key", answer(401, "text/plain", "x"), "", "requires a key: set HATCHEL_KEY"},
+		{"no key and no reason", answer(401, "", ""), "", "requires a key: set HATCHEL_KEY"},
+		{"a wrong key without a reason", answer(401, "", ""), "k", "does not accept the key: it gives no reason"},
 		{"a wrong key", answer(401, "text/plain", "The key has expired"), "k", "does not accept the key: The key has expired"},
 		{"nothing there", answer(404, "text/plain", "no"), "", "is no MCP endpoint"},
 		{"a redirect", answer(308, "text/plain", ""), "k", "redirects, and the key is not sent elsewhere"},
@@ -68,6 +70,10 @@ func TestAServerThatCannotBeUsedIsExplained(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 		s.Close()
+	}
+	const address = "http://tools.example/mcp"
+	if err := (&failedRequest{status: 401}).explain(address, ""); !strings.Contains(err.Error(), "at addresses with https alone") {
+		t.Error(err)
 	}
 	secure := httptest.NewUnstartedServer(answer(200, "text/plain", ""))
 	secure.Config.ErrorLog = log.New(io.Discard, "", 0)

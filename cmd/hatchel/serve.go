@@ -19,6 +19,7 @@ import (
 	"hatchel/runtime"
 	"hatchel/runtime/edge/mcp"
 	"hatchel/runtime/edge/server"
+	"hatchel/runtime/edge/signin/provider"
 	"hatchel/runtime/load/hold"
 	"hatchel/runtime/load/source"
 	"hatchel/runtime/observe/logging"
@@ -29,6 +30,7 @@ import (
 type serveFlags struct {
 	loadFlags
 	logFlags
+	callerFlags
 	stdio    bool
 	toolset  string
 	listen   string
@@ -71,6 +73,12 @@ start if there is a difference, and every reload with a difference waits.
 
 SIGUSR1 turns the log level debug on and off; POST /admin/log?level=LEVEL sets one.
 
+Over stdio the client proves nothing, so there is no caller. --subject, --group, --scope,
+--claim and --header say who calls, for the client of the author: policies, scopes and
+the session of a database apply as for such a caller of a server. The log says so at the
+start, and each audit record names the user of this machine and the claims as the key of
+the caller. Over HTTP, callers prove who they are with an auth block.
+
 On SIGINT and SIGTERM, /readyz answers 503. New calls are served for --drain, then
 the listener closes, and the server ends when its active calls have ended, within 30
 seconds. A connection is closed after its next response, or when it has been idle for
@@ -80,14 +88,16 @@ Under systemd with Type=notify the server reports its start, reloads, status and
 and notifies the watchdog. It serves a socket that systemd passes, in place of --listen.
 
 Endpoints: /mcp, /mcp/NAME for each toolset, /files, /approvals, /healthz, /readyz,
-/metrics with a metrics block, /console/ with a console block or --console,
-/admin/reload and /admin/log, and at / a page that says how to add the server to
-clients. With an auth block every request is authenticated,
-except /healthz and the status of /readyz, and /admin requires the group admin.
+/metrics with a metrics block, /console/ with a console block or --console, /oauth and
+/sign-ins with a sign_in block, /admin/reload and /admin/log, and at / a page that says
+how to add the server to clients. With an auth block every request is authenticated,
+except /healthz, the status of /readyz, and /oauth, where people and programs sign in;
+/admin requires the group admin.
 Without an auth block the server accepts connections from this machine only.`,
 		Example: `  hatchel serve
   hatchel serve ./tools --listen 0.0.0.0:8080
   hatchel serve ./tools --stdio --toolset billing
+  hatchel serve ./tools --stdio --subject ann --group finance --claim tenant=acme
   hatchel serve ./tools --hold breaking
   hatchel serve 'git+https://git.example/tools.git//prod?ref=main' --every 30s`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -105,6 +115,7 @@ Without an auth block the server accepts connections from this machine only.`,
 	f.loadFlags.register(cmd)
 	f.registerSecretCommands(cmd)
 	f.logFlags.register(cmd)
+	f.callerFlags.register(cmd)
 	fs := cmd.Flags()
 	fs.BoolVar(&f.stdio, "stdio", false, "serve one client over standard input and output")
 	fs.StringVar(&f.toolset, "toolset", "", "serve only the toolset `NAME`")
@@ -133,6 +144,10 @@ Without an auth block the server accepts connections from this machine only.`,
 // run serves a directory. The terminal shows that the first load takes a while, if it is one.
 func (f *serveFlags) run(cmd *cobra.Command, path string, log *logging.Log, terminal io.Writer) error {
 	ctx, stderr := cmd.Context(), cmd.ErrOrStderr()
+	identity, err := f.streamIdentity(cmd)
+	if err != nil {
+		return err
+	}
 	if err := f.takeSocket(cmd); err != nil {
 		return err
 	}
@@ -175,7 +190,7 @@ func (f *serveFlags) run(cmd *cobra.Command, path string, log *logging.Log, term
 			Set: all.Set(), Dir: folder.Dir(), Home: folder.Dir(), Version: release(),
 			Log: log.Logger, LogDropped: log.Dropped,
 			AuditLogs: audits, State: state, Metrics: new(metrics.Exporter),
-			Console: &runtime.Console{Always: f.console},
+			Console: &runtime.Console{Always: f.console}, SignIn: !f.stdio,
 		},
 		Load:  options,
 		Grace: server.GracePeriod,
@@ -222,7 +237,7 @@ func (f *serveFlags) run(cmd *cobra.Command, path string, log *logging.Log, term
 	}
 	o := server.Options{
 		Host: host, Reloader: reloader, Log: log, Toolset: f.toolset, RequireAuth: exposed && !f.stdio && !f.insecure,
-		Drain: f.drain,
+		Drain: f.drain, StreamIdentity: identity,
 	}
 	if !f.stdio {
 		switch o.Sessions, err = state.Sessions(ctx, log.Logger); {
@@ -237,6 +252,19 @@ func (f *serveFlags) run(cmd *cobra.Command, path string, log *logging.Log, term
 	}
 	background.Go(func() { notifier.RunWatchdog(ctx) })
 	return f.serve(ctx, cmd, path, server.New(o), notifier)
+}
+
+// streamIdentity returns the caller that the flags describe; nil without flags. With --stdio,
+// the user of the client starts the process, so only there the command line may say who calls.
+func (f *serveFlags) streamIdentity(cmd *cobra.Command) (*mcp.Identity, error) {
+	for _, name := range callerFlagNames {
+		if cmd.Flags().Changed(name) && !f.stdio {
+			return nil, misusef("--%s says who the client of --stdio is. Over HTTP each caller proves who they are: "+
+				"declare auth { jwt { … } } for claims of tokens, or auth { api_key \"name\" { … } } for subjects and "+
+				"groups", name)
+		}
+	}
+	return f.Identity()
 }
 
 // takeSocket takes the socket that systemd has passed, in place of one at --listen.
@@ -321,7 +349,7 @@ func (f *serveFlags) serve(
 	force, stop := secondSignal(ctx)
 	defer stop()
 	if f.stdio {
-		f.announce(s.Log, ready+" over stdio")
+		f.announce(s.Log, ready+" over stdio"+describeIdentity(s.StreamIdentity))
 		f.announceConsole(s, nil)
 		in, restore := mcp.Stdin()
 		defer restore()
@@ -345,6 +373,10 @@ func (f *serveFlags) serve(
 		scheme = "https"
 	}
 	f.announce(s.Log, fmt.Sprintf("%s at %s://%s/mcp", ready, scheme, listener.Addr()))
+	if signIn := g.SignIn; signIn != nil {
+		f.announce(s.Log, fmt.Sprintf("hatchel: people sign in at %s; its redirect address is %s",
+			signIn.Decl.Provider, signIn.Decl.URL+provider.CallbackPath))
+	}
 	f.announceConsole(s, listener.Addr())
 	notifier.Ready()
 	defer context.AfterFunc(ctx, notifier.Stopping)()

@@ -24,18 +24,23 @@ import (
 const serverHelp = `
 
 With --server the request is made to a running MCP server over HTTP, as a client makes
-it. The environment variable HATCHEL_KEY holds your API key or token, if the server
-needs one. The URL may be that of a toolset, as in http://127.0.0.1:8080/mcp/billing.`
+it. The URL may be that of a toolset, as in http://127.0.0.1:8080/mcp/billing.
+
+` + keyHelp
 
 // serverFlag is the flag of commands that make a request of a directory or of a server.
-type serverFlag struct{ server string }
+type serverFlag struct {
+	signInFlags
+	server string
+}
 
 // remoteFlags are the flags that a request to a server can have.
-var remoteFlags = []string{"server", "json", "kind", "arg", "help"}
+var remoteFlags = []string{"server", "client-id", "json", "kind", "arg", "help"}
 
 func (s *serverFlag) registerServer(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&s.server, "server", "",
 		"make the request to the MCP server at this `URL`, not to a directory")
+	s.signInFlags.register(cmd)
 }
 
 // connect connects to the server of the flag.
@@ -49,15 +54,17 @@ func (s *serverFlag) connect(cmd *cobra.Command) (*remoteServer, error) {
 	if local != "" {
 		return nil, misusef("--%s cannot be used with --server: it is about a directory", local)
 	}
-	key, err := checkAddress("--server", s.server, false)
+	key, err := checkAddress("--server", s.server)
 	if err != nil {
 		return nil, err
 	}
 	stop := console.ShowSpinner(cmd.ErrOrStderr(), "connecting to "+s.server)
 	defer stop()
-	c, err := connectRemote(cmd.Context(), remoteOptions{
-		Address: s.server, Key: key, Version: release(), Notes: cmd.ErrOrStderr(),
-	})
+	o := remoteOptions{Address: s.server, Key: key, Version: release(), Notes: cmd.ErrOrStderr()}
+	if o.Tokens, err = s.tokens(cmd, s.server, key, stop); err != nil {
+		return nil, err
+	}
+	c, err := connectRemote(cmd.Context(), o)
 	return c, remoteFailure(cmd.Context(), err)
 }
 

@@ -37,8 +37,8 @@ func TestAStuckLockStopsTheWatchdog(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() { n.RunWatchdog(ctx) })
-	receive := func(patience time.Duration) string {
-		conn.SetReadDeadline(time.Now().Add(patience))
+	receive := func(timeout time.Duration) string {
+		conn.SetReadDeadline(time.Now().Add(timeout))
 		buffer := make([]byte, 4096)
 		size, _ := conn.Read(buffer)
 		return string(buffer[:size])

@@ -64,7 +64,7 @@ type group struct {
 // known: plain types at load; Expr, StringExpr, KeyValues and the like are computed for every call.
 type Value interface {
 	string | bool | int | float64 | *bool | *float64 | []string | []int | Statuses |
-		time.Duration | Size | SecretText | *schema.Type |
+		time.Duration | Size | SecretText | SecretTexts | *schema.Type |
 		*hclexpr.Expr | *hclexpr.StringExpr | *hclexpr.TextTemplate | *hclexpr.KeyValues |
 		*hclexpr.SQL | *hclexpr.Script | *hclexpr.Argv | *hclexpr.Pipe |
 		*hclexpr.RequestURL | *hclexpr.Condition | *hclexpr.Program
@@ -398,6 +398,7 @@ var typeNames = map[reflect.Type]string{
 	reflect.TypeFor[time.Duration]():         "duration",
 	reflect.TypeFor[Size]():                  "size",
 	reflect.TypeFor[SecretText]():            "string, secret allowed",
+	reflect.TypeFor[SecretTexts]():           "map of strings, secrets allowed",
 	reflect.TypeFor[*schema.Type]():          "type",
 	reflect.TypeFor[*hclexpr.Expr]():         "value",
 	reflect.TypeFor[*hclexpr.StringExpr]():   "template",

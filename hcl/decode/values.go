@@ -26,6 +26,8 @@ func (d *Decoder) decodeValue(dst any, e hclsyntax.Expression, f Field) {
 		f.Secret = true
 		s, _ := d.Known(e, f, "string").(string)
 		*dst = SecretText(s)
+	case *SecretTexts:
+		*dst = d.secretTexts(e, f)
 	case *bool:
 		*dst, _ = d.Known(e, f, "bool").(bool)
 	case **bool:
@@ -67,11 +69,14 @@ func (d *Decoder) Known(e hclsyntax.Expression, f Field, want string) any {
 	_, isInt := n.Value.(int)
 	if kind := value.Kind(n.Value); kind != want && !(isInt && want == "integer") {
 		hint := ""
+		if n.Value == nil && f.Secret {
+			hint = " A secret that is used here must not be optional."
+		}
 		if text, isText := n.Value.(string); isText && want == "list" {
 			hint = fmt.Sprintf(" Write [%q].", text)
 		}
 		d.Errorf(e.Range(), "Wrong type", "%s takes %s, not %s.%s", f.Name, diag.WithArticle(want),
-			eval.TypePhrase(eval.TypeOf(n.Value)), hint)
+			eval.ValuePhrase(n.Value), hint)
 		return nil
 	}
 	return n.Value
@@ -87,6 +92,7 @@ func (d *Decoder) CompileKnown(e hclsyntax.Expression, f Field) eval.TypedExpr {
 	n := c.Compile(e, hclexpr.LexicalEnv{})
 	d.checkCredentials(c, e, f)
 	d.Diags = append(d.Diags, c.Diags...)
+	n.Known = n.Known && !c.Diags.HasErrors() // of a secret that is not allowed here only a placeholder is known
 	d.MissingValue = d.MissingValue || !n.Known
 	return n
 }
@@ -94,11 +100,11 @@ func (d *Decoder) CompileKnown(e hclsyntax.Expression, f Field) eval.TypedExpr {
 // Items reads a list of strings or integers.
 func Items[T string | int](d *Decoder, e hclsyntax.Expression, f Field, of string) (out []T) {
 	elems, _ := d.Known(e, f, "list").([]any)
-	for _, v := range elems {
+	for i, v := range elems {
 		item, ok := v.(T)
 		if !ok {
-			d.Errorf(e.Range(), "Wrong type", "%s is a list of %s, and one element is %s.", f.Name, of,
-				eval.TypePhrase(eval.TypeOf(v)))
+			d.Errorf(ElementRange(e, i), "Wrong type", "%s is a list of %s, and one element is %s.", f.Name, of,
+				eval.ValuePhrase(v))
 			return out
 		}
 		out = append(out, item)
@@ -112,15 +118,15 @@ type Statuses []string
 
 func (d *Decoder) statuses(e hclsyntax.Expression, f Field) (out Statuses) {
 	elems, _ := d.Known(e, f, "list").([]any)
-	for _, v := range elems {
+	for i, v := range elems {
 		switch v := v.(type) {
 		case string:
 			out = append(out, v)
 		case int:
 			out = append(out, strconv.Itoa(v))
 		default:
-			d.Errorf(e.Range(), "Wrong type", "%s is a list of statuses, as in [201, \"3xx\"], and one element is %s.",
-				f.Name, eval.TypePhrase(eval.TypeOf(v)))
+			d.Errorf(ElementRange(e, i), "Wrong type", "%s is a list of statuses, as in [201, \"3xx\"], and one "+
+				"element is %s.", f.Name, eval.ValuePhrase(v))
 		}
 	}
 	return out

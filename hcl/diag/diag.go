@@ -289,7 +289,8 @@ type Blamed struct {
 func (b *Blamed) Error() string { return b.detail }
 
 // Blame returns an error that is reported at the attribute decoded into field, a pointer to a
-// member of an adapter's configuration. Join several with errors.Join.
+// member of an adapter's configuration, or at field itself, the Range of a part of an argument. Join several with
+// errors.Join.
 func Blame(field any, format string, args ...any) error {
 	return &Blamed{field: field, detail: fmt.Sprintf(format, args...), suggestion: FindSuggestion(args)}
 }
@@ -310,6 +311,8 @@ func ToDiagnostics(err error, summary string, block Range, places map[any]Range)
 	if b, ok := errors.AsType[*Blamed](err); ok {
 		d.Suggestion = b.suggestion
 		if r, ok := places[b.field]; ok {
+			d.Subject = r
+		} else if r, ok := b.field.(Range); ok {
 			d.Subject = r
 		}
 	}

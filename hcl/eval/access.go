@@ -19,6 +19,15 @@ type Access struct {
 // ErrEnded ends a traversal of a program at an optional step; its value is null.
 var ErrEnded = errors.New("an optional step has ended the traversal")
 
+// MissingMemberError is the error of a member that an object of a call does not have.
+type MissingMemberError struct {
+	What, Name string // the phrase for the object, and the name of the member
+}
+
+func (e *MissingMemberError) Error() string {
+	return fmt.Sprintf("%s has no member %s", e.What, quoteKey(e.Name))
+}
+
 // Member reads a member of a value of a call.
 func (a *Access) Member(f *Frame, v any, name string) (any, error) {
 	if file, ok := v.(value.File); ok && !a.Program {
@@ -32,7 +41,7 @@ func (a *Access) Member(f *Frame, v any, name string) (any, error) {
 	case map[string]any:
 		x, ok := v[name]
 		if !ok && !a.Optional && !a.Program && !f.Lenient {
-			return nil, fmt.Errorf("%s has no member %s", a.What, quoteKey(name))
+			return nil, &MissingMemberError{a.What, name}
 		}
 		return x, nil
 	case nil:

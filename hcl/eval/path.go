@@ -41,6 +41,9 @@ func SplitPath(path string) []string {
 	return names
 }
 
+// HasIndex reports whether a path leads through an element of a list.
+func HasIndex(path string) bool { return strings.Contains(path, markOfIndex) }
+
 // ShowPath returns a path as an author writes it: x.a, x["a.b"], x[0].
 func ShowPath(path string) string {
 	if path == "" {

@@ -34,6 +34,14 @@ func TypePhrase(t *schema.Type) string {
 	return "a " + t.Kind.String()
 }
 
+// ValuePhrase names the kind of a value that is known at load, in a sentence.
+func ValuePhrase(v any) string {
+	if v == nil {
+		return "null"
+	}
+	return TypePhrase(TypeOf(v))
+}
+
 // TypeOf is the type of a value that is known at load.
 func TypeOf(v any) *schema.Type {
 	switch v := v.(type) {

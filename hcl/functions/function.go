@@ -29,6 +29,7 @@ type Function struct {
 	// hold.
 	Chooses      Choice // the result is one of these
 	Keeps        Kept   // what the result keeps of the arguments
+	SkipsAbsent  bool   // a member that is missing is null to it
 	Counts       bool   // it looks at which elements an argument has, and not into them
 	NamesMembers bool   // the arguments after the first name its members
 

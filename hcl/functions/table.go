@@ -158,8 +158,10 @@ var table = sync.OnceValue(func() []Function {
 			"second argument a list has no index, as in { \"ids[]\" = [1, 2] }, and its elements are single values. "+
 			"Empty lists and objects give nothing.",
 			params(object, param("style", String).only("[]").optional()), fixed(Object), brackets),
-		New("coalesce", "Returns the first argument that is neither null nor an empty string.",
-			params(value.variadic()), follow(Unify), coalesce).Keeping(Parts | Beginning).Choosing(AnArgument),
+		New("coalesce", "Returns the first argument that is neither null nor an empty string. A member that is "+
+			"missing, such as a claim that the caller does not have, is null to it.",
+			params(value.variadic()), follow(Unify), coalesce).Keeping(Parts | Beginning).Choosing(AnArgument).
+			skipsAbsent(),
 
 		// number.go
 		New("abs", "Returns the absolute value of a number.", oneNumber, follow(SameAsFirst), abs),
@@ -237,6 +239,7 @@ var table = sync.OnceValue(func() []Function {
 })
 
 func (f Function) counts() Function       { f.Counts = true; return f }
+func (f Function) skipsAbsent() Function  { f.SkipsAbsent = true; return f }
 func (f Function) namesMembers() Function { f.NamesMembers = true; return f }
 
 func params(p ...Param) []Param { return p }

@@ -77,6 +77,8 @@ type Argument struct {
 	Lines bool // a tape has a text of several lines as a list of them
 	Code  bool // a text of several lines is written as a heredoc, and blank lines mean nothing in it
 	Local bool // a text may name files of this machine, and * stands for any text
+	// Added says that earlier versions have written tapes without it: a tape that does not have it compares nothing.
+	Added bool
 }
 
 // Types of arguments.

@@ -21,11 +21,7 @@ func Of(c *hcl.Config, parallel func(n int, do func(i int))) *Surface {
 // build returns the surface of a configuration with these operations.
 func build(c *hcl.Config, with selection, parallel func(int, func(int))) *Surface {
 	if parallel == nil {
-		parallel = func(n int, do func(int)) {
-			for i := range n {
-				do(i)
-			}
-		}
+		parallel = sequentially
 	}
 	b := &builder{source: readSource(c, with.filesOf(c), parallel), config: c, out: &Surface{
 		Tools: map[string]*Tool{}, Prompts: map[string]*Prompt{}, Resources: map[string]*Resource{},
@@ -56,6 +52,13 @@ func build(c *hcl.Config, with selection, parallel func(int, func(int))) *Surfac
 	}
 	b.settings()
 	return b.out
+}
+
+// sequentially calls do for 0 to n-1.
+func sequentially(n int, do func(int)) {
+	for i := range n {
+		do(i)
+	}
 }
 
 // builder builds the surface of one configuration.

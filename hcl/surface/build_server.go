@@ -138,6 +138,7 @@ func (b *builder) connection(c *hcl.Connection) {
 		out.Does = append(out.Does, b.sent("ENV", block, "env")...)
 		b.arguments(out.Args, "", block)
 	}
+	out.Identity = b.identity(c)
 	b.out.Connections[c.Kind+" "+c.Name] = out
 }
 
@@ -192,6 +193,9 @@ func (b *builder) settings() {
 			covered = []string{"client_ca"}
 		}
 		out := &Setting{Args: b.rest(block, covered)}
+		if block.Type == "auth" {
+			out.Args = b.authArguments(block, covered)
+		}
 		if out.Args == nil && covered != nil {
 			continue
 		}

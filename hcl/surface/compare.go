@@ -239,6 +239,7 @@ func (c *comparison) operation(kind, at string, a, b *Operation) {
 	c.effects(at, a.Does, b.Does)
 	c.secrets(at, a.Reads, b.Reads)
 	c.guards(at, a, b, c.steps(at, a, b).settled)
+	c.needs(at, a, b)
 	c.may(kind, at, &a.May, &b.May)
 	for _, name := range diag.SortedNames(union(a.Texts, b.Texts)) {
 		_, isNew := b.Texts[name]
@@ -349,7 +350,8 @@ func (c *comparison) effects(at string, old, new []string) {
 }
 
 // decidingVerbs begin lines that say what a step does in full, and when. Steps are compared, not these lines.
-var decidingVerbs = []string{"SQL", "WHEN", "EACH", "ON_ERROR", "UNTIL", "EXPECT"}
+// The identity of a connection is compared by its arguments.
+var decidingVerbs = []string{"SQL", "WHEN", "EACH", "ON_ERROR", "UNTIL", "EXPECT", "INSTANCE", "ROLE", "SESSION"}
 
 // effectsOnly returns the lines of effects.
 func effectsOnly(lines []string) []string {

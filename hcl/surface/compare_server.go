@@ -158,7 +158,7 @@ func (c *comparison) connections() {
 		if len(missing(b.Does, a.Does)) > 0 { // they are reported with the effects
 			shown = connectionEffects
 		}
-		c.otherArguments("settings", a.Args, b.Args, shown)
+		c.otherArguments("settings", a.Args, b.Args, append(shown, c.identity(a, b)...))
 	}
 	for _, name := range diag.SortedNames(c.old.Connections) {
 		if c.new.Connections[name] == nil {
@@ -191,8 +191,10 @@ func (c *comparison) otherArguments(kind string, old, new map[string]string, sho
 			class = classIf(!isHarmlessNumber(path, old[path], new[path]))
 		case path == "retry" || strings.HasPrefix(path, "retry.") && retriesLess(old, new, false):
 			class = classIf(!retriesLess(old, new, false))
-		case name == "cert_file" && withoutDigest(old[path]) == withoutDigest(new[path]): // it is renewed
+		case strings.HasPrefix(path, "auth.") && slices.Contains(proofs, name):
 			class = Behaviour
+		case slices.Contains(certificates, name) && withoutDigest(old[path]) == withoutDigest(new[path]):
+			class = Behaviour // it is renewed
 		case slices.Contains(paces, name) || name == "mode" && new[path] == `"ro"`,
 			slices.Contains(bounds, name) && isLowerBound(name, old[path], new[path]),
 			strings.HasPrefix(path, "sandbox.") && grantsLess(old[path], new[path]):
@@ -201,6 +203,13 @@ func (c *comparison) otherArguments(kind string, old, new map[string]string, sho
 		c.add(class, kind, c.object+"."+path, "%s", changeOf(path, old, new))
 	}
 }
+
+// certificates are arguments that name a file with a certificate of the connection itself.
+var certificates = []string{"cert_file", "certificate"}
+
+// proofs are arguments of auth blocks that say where credentials come from, and how they are proved. Who the server is
+// does not depend on them.
+var proofs = []string{"source", "key_id", "key_algorithm"}
 
 // fileDigest matches the digest of a file in a normal form.
 var fileDigest = lazyregexp.New(` of [^"]+ sha256:[0-9a-f]{64}$`)
@@ -244,6 +253,9 @@ func (c *comparison) settings() {
 		b, a := c.new.Settings[name], c.old.Settings[name]
 		c.object = name
 		blockType, _, _ := strings.Cut(name, " ")
+		if name == "auth" {
+			continue // see authSetting
+		}
 		switch {
 		case a == nil && b.Does != nil:
 			c.add(Widening, "does", name, "added: %s", strings.Join(b.Does, "; "))
@@ -259,24 +271,21 @@ func (c *comparison) settings() {
 				if slices.ContainsFunc(closed, func(part string) bool { return isPartOf(path, part) }) {
 					continue
 				}
-				harmless := slices.Contains(shownTexts, lastName(path)) || isStricterRule(path, old, new) ||
-					isLowerGrade(name+"."+path, old, new) || strings.HasPrefix(name, "webhook ") && path == "timeout" ||
+				harmless := slices.Contains(shownTexts, lastName(path)) || isKeyInPlace(name, path, new) ||
+					isStricterRule(path, old, new) || isLowerGrade(name+"."+path, old, new) ||
+					strings.HasPrefix(name, "webhook ") && path == "timeout" ||
 					isHarmlessNumber(blockType+"."+path, old, new) || blockType == "files" && path == "types" &&
 					new != "" && (old == "" && isConstantList(new) || isShorterList(old, new))
 				class := classIf(!harmless)
 				c.add(class, "settings", name+"."+path, "%s", changeOf(path, a.Args, b.Args))
 			}
 			c.variableType(name, a.Type, b.Type)
-			for _, secret := range missing(b.Reads, a.Reads) {
-				c.add(Widening, "settings", name, "reads %s", secret)
-			}
-			for _, secret := range missing(a.Reads, b.Reads) {
-				c.add(Widening, "settings", name, "no longer reads %s", secret)
-			}
+			c.readSecrets(name, a.Reads, b.Reads)
 		}
 	}
+	c.authSetting()
 	for _, name := range diag.SortedNames(c.old.Settings) {
-		if c.new.Settings[name] != nil {
+		if c.new.Settings[name] != nil || name == "auth" {
 			continue
 		}
 		c.object = name
@@ -291,6 +300,34 @@ func (c *comparison) settings() {
 		default:
 			c.add(Widening, "settings", name, "removed")
 		}
+	}
+}
+
+// isKeyInPlace reports whether an argument is a key of the state that was added or changed, or an earlier one: without
+// a key, read access to the store is read access to what it keeps of sign-in.
+func isKeyInPlace(block, path, new string) bool {
+	return block == "state" && (path == "previous_key" || path == "key" && new != "")
+}
+
+// readSecrets compares the secrets that a block reads.
+func (c *comparison) readSecrets(name string, old, new []string) {
+	for _, secret := range missing(new, old) {
+		c.add(Widening, "settings", name, "reads %s", secret)
+	}
+	for _, secret := range missing(old, new) {
+		c.add(Widening, "settings", name, "no longer reads %s", secret)
+	}
+}
+
+// authSetting compares what the auth block has besides keys and issuers: sign-in, which a block without it may have
+// got.
+func (c *comparison) authSetting() {
+	a, b := c.old.Settings["auth"], c.new.Settings["auth"]
+	a, b = cmp.Or(a, new(Setting)), cmp.Or(b, new(Setting))
+	c.object = "auth"
+	c.signIn(a.Args, b.Args)
+	if a.Args != nil && b.Args != nil {
+		c.readSecrets("auth", a.Reads, b.Reads)
 	}
 }
 

@@ -187,6 +187,8 @@ type Connection struct {
 	Does  []string          `json:"does,omitempty"`
 	Reads []string          `json:"reads,omitempty"` // secrets
 	Args  map[string]string `json:"args,omitempty"`  // all arguments, by path
+	// Identity is as whom its calls act, by the path of the argument; nil for the login of the connection.
+	Identity map[string]*IdentityPart `json:"identity,omitempty"`
 }
 
 // Setting is another block.

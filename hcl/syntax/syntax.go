@@ -38,8 +38,10 @@ var syntaxDetails = map[string]string{
 	"Unexpected end of template": "A %{if ...} needs its %{endif}, and a %{for ...} its %{endfor}, before the end of " +
 		"the template.",
 	"Attribute redefined": "This argument is already set in the same block.",
-	"Missing expression":  "The value is missing.",
-	"Invalid expression":  "A value is expected here.",
+	"Invalid argument name": "A name of an argument has no quotes. A map, whose names may have them, has an equals " +
+		"sign: `name = { \"key\" = value }`.",
+	"Missing expression": "The value is missing.",
+	"Invalid expression": "A value is expected here.",
 	"Invalid single-argument block definition": "A single-line block may contain only one argument. Write each " +
 		"argument on its own line.",
 	unclosedText: "The closing quote is missing: a quoted string ends on the line where it begins. Write a line " +

@@ -85,8 +85,8 @@ func (a *approvalState) auditRecord() *audit.Approval {
 }
 
 // approvalFingerprint identifies what is approved: this tool as it is configured, these arguments,
-// and this caller, nil in a step of another call, with all that the call can read of them. The idempotency key is no
-// part of it.
+// and this caller, nil in a step of another call, with all that the call can read of them, and as whom its steps act.
+// The idempotency key is no part of it.
 func (p *Program) approvalFingerprint(call *adapters.Call, caller *mcp.Caller) (string, error) {
 	input, err := canonicalInput(call.Frame)
 	if err != nil {
@@ -97,9 +97,11 @@ func (p *Program) approvalFingerprint(call *adapters.Call, caller *mcp.Caller) (
 		toolset, nested = caller.Toolset, "called"
 	}
 	claims, err := elicit.AppendFrozen(nil, stableClaims(call.Frame.ReadCaller()))
-	return digest.Of(
+	parts := []string{
 		"approval", p.Decl.Name, p.approvalDigest, string(input), call.Owner, string(claims), toolset, nested,
-	).String(), err
+	}
+	// The claims of an identity may be among those that are not stable.
+	return digest.Of(p.appendIdentity(parts, call)...).String(), err
 }
 
 // volatileClaims differ from one token to the next of the same person (RFC 7519, section 4.1).

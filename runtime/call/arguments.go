@@ -6,6 +6,7 @@ import (
 	"hash"
 	"strings"
 
+	"hatchel/adapters/scrub"
 	"hatchel/hcl"
 	"hatchel/hcl/jsonscan"
 	"hatchel/hcl/schema"
@@ -79,7 +80,7 @@ func (a callArguments) record(empty []byte) (r recordedArguments, buffer []byte)
 			r.text = append(empty, withheldArguments...)
 			return r, r.text
 		}
-		t, w.inputs = a.operation.Decl.Input, result.NewScrubber(texts)
+		t, w.inputs = a.operation.Decl.Input, scrub.New(texts)
 	}
 	if err := w.append(given, t); err != nil {
 		r.text = append(w.b[:0], unreadableArguments...)
@@ -92,11 +93,11 @@ func (a callArguments) record(empty []byte) (r recordedArguments, buffer []byte)
 // of what it has written.
 type argumentWriter struct {
 	env    *Environment
-	b      []byte           // what was written last
-	inputs *result.Scrubber // of the sensitive inputs; nil for none
-	head   []byte           // the beginning; nil until the buffer was full
-	size   int              // of what was written before b
-	sum    hash.Hash        // of what was written before b
+	b      []byte          // what was written last
+	inputs *scrub.Scrubber // of the sensitive inputs; nil for none
+	head   []byte          // the beginning; nil until the buffer was full
+	size   int             // of what was written before b
+	sum    hash.Hash       // of what was written before b
 }
 
 // append appends a value of a type; nil for one in which nothing is sensitive.
@@ -263,6 +264,6 @@ func (a callArguments) sentHider() func(string) string {
 	if !ok {
 		return func(string) string { return withheldText }
 	}
-	encoded := result.NewScrubber(texts)
+	encoded := scrub.New(texts)
 	return func(text string) string { return a.hide(encoded.Text(text)) }
 }

@@ -170,9 +170,11 @@ func (e *Environment) AuditRecord(event string, caller *mcp.Caller, meta []byte)
 
 // auditCommon returns what all records of a request have.
 func (e *Environment) auditCommon(caller *mcp.Caller, meta []byte) audit.Common {
-	return audit.Common{
-		Caller: e.AuditedCaller(caller), Revision: e.Revision, TraceID: traceID(Traceparent(caller.Header, meta)),
+	who := e.AuditedCaller(caller)
+	if len(e.AuditOmits) > 0 && strings.HasPrefix(who.Key, "os:") { // the claims of a command line are in it
+		who.Key, _, _ = strings.Cut(who.Key, " {")
 	}
+	return audit.Common{Caller: who, Revision: e.Revision, TraceID: traceID(Traceparent(caller.Header, meta))}
 }
 
 // AuditedCaller returns a caller as it is recorded.

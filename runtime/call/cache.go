@@ -65,7 +65,7 @@ func (p *Program) cacheKey(call *adapters.Call) (digest.Digest, error) {
 	}
 	frozen, err := elicit.AppendFrozen(nil, input)
 	if err != nil || p.tool.Cache.Public {
-		return digest.Of("result", p.Decl.Name, p.Decl.Digest, string(frozen)), err
+		return digest.Of(p.appendIdentity([]string{"result", p.Decl.Name, p.Decl.Digest, string(frozen)}, call)...), err
 	}
 	caller, err := elicit.AppendFrozen(nil, call.Frame.ReadCaller())
 	return digest.Of("result", p.Decl.Name, p.Decl.Digest, string(frozen), call.Owner, string(caller)), err

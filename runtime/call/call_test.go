@@ -13,13 +13,13 @@ import (
 	"time"
 
 	"hatchel/adapters"
+	"hatchel/adapters/scrub"
 	"hatchel/hcl"
 	"hatchel/hcl/eval"
 	"hatchel/hcl/value"
 	"hatchel/runtime/durable/state"
 	"hatchel/runtime/edge/mcp"
 	"hatchel/runtime/stage/files"
-	"hatchel/runtime/stage/result"
 )
 
 const uploadingTool = `
@@ -48,7 +48,7 @@ func compile(t testing.TB, src string) *Program {
 	}
 	process := state.NewProcess(t.Context(), func(context.Context) (state.Store, error) { return store, nil })
 	env := &Environment{
-		Dir: t.TempDir(), Now: time.Now, Log: slog.New(slog.DiscardHandler), Scrubber: result.NewScrubber(nil),
+		Dir: t.TempDir(), Now: time.Now, Log: slog.New(slog.DiscardHandler), Scrubber: scrub.New(nil),
 		Running: ctx, Pinned: ctx, Process: process, Files: files.NewStore(process),
 		Uploads: &files.Rules{MaxSize: 1 << 20, Types: cfg.Files.Types, TTL: time.Hour},
 	}

@@ -5,6 +5,7 @@ import (
 
 	"hatchel/hcl/eval"
 	"hatchel/hcl/value"
+	"hatchel/internal/digest"
 	"hatchel/runtime/edge/mcp"
 	"hatchel/runtime/stage/elicit"
 )
@@ -24,6 +25,16 @@ type callerRoot struct {
 
 // CallerRoot returns what expressions read as `caller`.
 func CallerRoot(c *mcp.Caller) eval.Caller { return &callerRoot{caller: c} }
+
+// CallerDigest returns a text that is the same for callers of whom expressions read the same, whichever tokens they
+// have.
+func CallerDigest(c *mcp.Caller) string {
+	read, err := elicit.AppendFrozen(nil, stableClaims(callerMembers(c)))
+	if err != nil { // of no caller whose token was accepted
+		return digest.Of("caller", c.Owner(), err.Error()).String()
+	}
+	return digest.Of("caller", c.Owner(), string(read)).String()
+}
 
 // Members implements eval.Caller.
 func (r *callerRoot) Members() map[string]any {

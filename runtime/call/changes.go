@@ -11,18 +11,21 @@ import (
 )
 
 // failureAfter returns how a call has failed, nil for no error, that has made these changes. Its message says what is
-// true of all that the call has done: of its steps, their elements and attempts, and the tools that they call. It must
-// be the last failure of the call.
-func failureAfter(err error, changes []adapters.Part) *failure.Failure {
+// true of all that the call has done: of its steps, their elements and attempts, and the tools that they call. First is
+// set if no step has run before the one that has failed. It must be the last failure of the call.
+func failureAfter(err error, changes []adapters.Part, first bool) *failure.Failure {
 	f := failure.Of(err)
 	if f == nil || f.Protocol != nil {
 		return f
 	}
 	done := doneClause(changes)
-	if done == "" {
-		done = f.Unchanged
-	} else {
+	switch {
+	case done != "":
 		f.Advice, f.RetryAfter = "", 0
+	case f.Unchanged == adapters.NothingSent && !first:
+		done = adapters.NothingChanged
+	default:
+		done = f.Unchanged
 	}
 	f.Message, f.Advice = strings.TrimSpace(adapters.JoinFailure(f.Message, done, f.Advice)), ""
 	return f

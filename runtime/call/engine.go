@@ -249,6 +249,9 @@ func (c *engine) admit(in inputs) error {
 	if err == nil {
 		err = c.authorize()
 	}
+	if err == nil {
+		err = c.checkIdentities()
+	}
 	if err != nil && c.access.decision.Verdict != policy.Denied {
 		if d, hides := c.operation.hides(c.frame); hides {
 			c.access.decision = d
@@ -583,6 +586,7 @@ func (c *engine) acquireLimits() error {
 func (c *engine) recordStart() error {
 	at := &c.progress
 	at.began, at.firstStep = true, at.nextStep
+	c.recordIdentities()
 	if c.audit == nil || !c.operation.hasEffects || at.taskStage == at.nextStep+1 { // a task records its own start
 		return nil
 	}
@@ -691,7 +695,7 @@ func (c *engine) outcome(failed *failure.Failure, revision mcp.Revision) mcp.Out
 
 // failed returns how the call has failed, nil for no error. It must be the last failure of the call.
 func (c *engine) failed(err error) *failure.Failure {
-	return failureAfter(err, c.action.Changes.Parts())
+	return failureAfter(err, c.action.Changes.Parts(), c.progress.nextStep == 0)
 }
 
 // finishKey stores what the call came to for other calls with the same key.
@@ -714,6 +718,7 @@ func (c *engine) account(ctx context.Context, failed *failure.Failure, interim s
 	if c.audit != nil && c.progress.began {
 		at := &c.progress
 		steps = c.operation.stepsRun(at.firstStep, at.nextStep, c.frame.Steps, interim == audit.Task)
+		c.recordCredentials()
 	}
 	e := c.ending(ctx, failed, interim)
 	if recorded := c.audit.recordEnd(ctx, &e, steps); recorded != failed {

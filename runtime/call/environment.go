@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"hatchel/adapters/scrub"
 	"hatchel/hcl/schema"
 	"hatchel/runtime/durable/audit"
 	"hatchel/runtime/durable/state"
@@ -27,7 +28,7 @@ type Environment struct {
 	Now      func() time.Time
 	Log      *slog.Logger
 	Revision string // of the configuration
-	Scrubber *result.Scrubber
+	Scrubber *scrub.Scrubber
 	Uploads  *files.Rules // of uploaded files; nil where no operation takes any
 	Lenience schema.Lenience
 	Observer *Observer // nil outside of tests
@@ -38,6 +39,7 @@ type Environment struct {
 
 	Generation Generation
 	Audit      Audit            // nil where calls are not recorded
+	AuditOmits []string         // names of values of identities that are not recorded
 	Metrics    *metrics.Metrics // nil where nothing is measured
 	Events     *event.Publisher // nil where nothing reads events
 	Refusals   *event.Refusals  // those of the process; nil with Events

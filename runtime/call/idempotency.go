@@ -146,10 +146,12 @@ func (k *keys) approveUnlessStarted() (before *state.Record, err error) {
 	return nil, nil
 }
 
-// newClaim returns the claim of a call with a key.
+// newClaim returns the claim of a call with a key. A caller who acts as another, such as for the next tenant, has
+// other keys.
 func (p *Program) newClaim(call *adapters.Call, key string) (*idempotency.Claim, error) {
 	frozen, err := canonicalInput(call.Frame)
-	name := digest.Of("idempotency", p.Decl.Name, call.Owner, key).String()
+	parts := p.appendIdentity([]string{"idempotency", p.Decl.Name, call.Owner, key}, call)
+	name := digest.Of(parts...).String()
 	arguments := digest.Of("arguments", string(frozen)).String()
 	return idempotency.New(p.Env.Keys, name, arguments, p.tool.Idempotency.TTL), err
 }

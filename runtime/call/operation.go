@@ -48,6 +48,7 @@ type Operation struct {
 	hasEffects        bool
 	hasSensitiveInput bool
 	takesFiles        bool
+	identified        []identifiedStep
 }
 
 // Init makes the operation of a declaration, without its steps and rules.
@@ -66,16 +67,16 @@ func (o *Operation) Init(env *Environment, kind string, decl *hcl.Operation, err
 // Label returns the kind and the name of the operation, for operators.
 func (o *Operation) Label() string { return o.Kind + " " + o.Decl.Name }
 
-// AddStep adds a step with the action that it is bound to, in order. Guard is that of its
+// AddStep adds a step with the action that it is bound to, in order. Guards are those of its
 // connection, nil for none. Meter counts what it does, nil for nothing.
 func (o *Operation) AddStep(
-	decl *hcl.Step, action adapters.Action, guard *adapters.ConnectionGuard, meter *metrics.Backend,
+	decl *hcl.Step, action adapters.Action, guards adapters.ConnectionGuards, meter *metrics.Backend,
 ) {
 	block := "the " + decl.Backend.Kind + " block"
 	if decl.Name != "" {
 		block += fmt.Sprintf(" of the step %q", decl.Name)
 	}
-	s := &Step{Decl: decl, Action: action, operation: o, guard: guard, meter: meter, block: block,
+	s := &Step{Decl: decl, Action: action, operation: o, guards: guards, meter: meter, block: block,
 		spanName: "step " + decl.Name}
 	s.setNames()
 	if conn := decl.Backend.Connection; conn != nil {
@@ -130,8 +131,8 @@ func (o *Operation) CheckScopes(c *mcp.Caller) error {
 	if len(o.RequiredScopes) == 0 || c.Identity == nil || len(c.Identity.MissingScopes(o.RequiredScopes)) == 0 {
 		return nil
 	}
-	// A client may request a token with exactly these scopes, so those of every token belong to them.
-	all := slices.Clone(c.Identity.RequiredScopes)
+	// A client may request a token with exactly these scopes.
+	all := slices.Clone(c.Identity.BaseScopes)
 	for _, scope := range o.RequiredScopes {
 		if !slices.Contains(all, scope) {
 			all = append(all, scope)

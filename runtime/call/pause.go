@@ -3,7 +3,7 @@ package call
 import (
 	"time"
 
-	"hatchel/hcl"
+	"hatchel/adapters"
 	"hatchel/internal/digest"
 	"hatchel/runtime/edge/mcp"
 	"hatchel/runtime/stage/elicit"
@@ -31,7 +31,7 @@ func (c *engine) sealState(timeout time.Duration) (string, error) {
 	if c.elicitation == nil {
 		return "", nil
 	}
-	request, err := c.operation.stateDigest(c.elicitation, c.frame)
+	request, err := c.operation.stateDigest(c.elicitation, &c.action)
 	if err != nil {
 		return "", err
 	}
@@ -45,17 +45,18 @@ func (c *engine) sealState(timeout time.Duration) (string, error) {
 }
 
 // stateDigest identifies a call and its caller: a state token opens for the same call of the same
-// caller.
-func (o *Operation) stateDigest(x *elicit.Exchange, f *hcl.Frame) (digest.Digest, error) {
-	arguments, err := elicit.AppendFrozen(nil, f.Input)
-	return digest.Of(
+// caller, whose steps act as the same: those that have run may have read what another tenant must not see.
+func (o *Operation) stateDigest(x *elicit.Exchange, call *adapters.Call) (digest.Digest, error) {
+	arguments, err := elicit.AppendFrozen(nil, call.Frame.Input)
+	parts := []string{
 		o.Kind, o.Decl.Name, o.Decl.Digest, x.Request, string(arguments), x.Caller.Owner(), x.Caller.Toolset,
-	), err
+	}
+	return digest.Of(o.appendIdentity(parts, call)...), err
 }
 
 // openState returns the stored form of a call, if the state token of its request is valid.
-func (o *Operation) openState(x *elicit.Exchange, f *hcl.Frame) ([]byte, error) {
-	request, err := o.stateDigest(x, f)
+func (o *Operation) openState(x *elicit.Exchange, call *adapters.Call) ([]byte, error) {
+	request, err := o.stateDigest(x, call)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +64,7 @@ func (o *Operation) openState(x *elicit.Exchange, f *hcl.Frame) ([]byte, error) 
 	if x.Interactive() { // the token is in the record of the call, which one process has at a time
 		open = o.Env.State.Sealer().Read
 	}
-	frozen, err := open(f.Context, x.State, request)
+	frozen, err := open(call.Frame.Context, x.State, request)
 	if err != nil {
 		return nil, failure.Unavailable(err)
 	}
@@ -75,7 +76,7 @@ func (c *engine) resume() error {
 	if c.elicitation == nil || c.elicitation.State == "" {
 		return nil
 	}
-	frozen, err := c.operation.openState(c.elicitation, c.frame)
+	frozen, err := c.operation.openState(c.elicitation, &c.action)
 	if err == nil {
 		err = c.thaw(frozen, c.request.Reserve)
 	}

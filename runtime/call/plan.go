@@ -74,7 +74,10 @@ func (c *engine) admitPlan(caller *mcp.Caller, in inputs) error {
 	if err := c.resolveFiles(); err != nil {
 		return err
 	}
-	return c.checkInputs()
+	if err := c.checkInputs(); err != nil {
+		return err
+	}
+	return c.checkIdentities()
 }
 
 // plan says which approvals the call would need, nil for none.

@@ -22,7 +22,7 @@ import (
 type Step struct {
 	Decl       *hcl.Step
 	Action     adapters.Action
-	guard      *adapters.ConnectionGuard // of its connection; nil for none
+	guards     adapters.ConnectionGuards // of its connection; nil for none
 	meter      *metrics.Backend          // nil where nothing is measured
 	block      string                    // names the backend in a message
 	operation  *Operation
@@ -200,7 +200,7 @@ func (s *Step) doChecked(call *adapters.Call) (output any, change adapters.Chang
 	call.Block, call.Whole, call.Delivered, call.Cut = s.block, s.Decl.Backend.Whole, s.Decl.Backend.Delivered, nil
 	if len(s.Decl.Expects) == 0 {
 		call.CheckOutput = acceptAll
-		output, err = s.guard.Do(call.Frame.Context, s.Action, call)
+		output, err = s.guards.Do(call.Frame.Context, s.Action, call)
 		return output, changeAfter(err), err
 	}
 	checked, refused := false, false
@@ -210,7 +210,7 @@ func (s *Step) doChecked(call *adapters.Call) (output any, change adapters.Chang
 		return err
 	}
 	call.CheckOutput = accept
-	output, err = s.guard.Do(call.Frame.Context, s.Action, call)
+	output, err = s.guards.Do(call.Frame.Context, s.Action, call)
 	if change = changeAfter(err); refused && change == adapters.ChangeAnswered {
 		change = adapters.ChangeUndone
 	}

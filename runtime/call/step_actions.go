@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hatchel/adapters"
+	"hatchel/adapters/scrub"
 	"hatchel/hcl"
 	"hatchel/hcl/value"
 	"hatchel/internal/ctxtime"
@@ -18,11 +19,11 @@ import (
 // builtin is the action of a block of a step that is not a backend. Its output is null.
 type builtin struct {
 	block    any
-	scrubber *result.Scrubber
+	scrubber *scrub.Scrubber
 }
 
 // BuiltinAction returns the action of a block of a step that is not a backend; nil for a backend.
-func BuiltinAction(b *hcl.Backend, scrubber *result.Scrubber) adapters.Action {
+func BuiltinAction(b *hcl.Backend, scrubber *scrub.Scrubber) adapters.Action {
 	switch block := b.Config.(type) {
 	case *hcl.AskGroup:
 		return &elicit.AskGroup{Asks: block.Asks}

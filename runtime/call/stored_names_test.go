@@ -51,7 +51,7 @@ func TestTheNamesOfWhatIsStoredStayTheSame(t *testing.T) {
 		if got["approval in a step of one "+name], err = p.approvalFingerprint(&c.action, nil); err != nil {
 			t.Fatal(err)
 		}
-		state, err := p.stateDigest(c.elicitation, c.frame)
+		state, err := p.stateDigest(c.elicitation, &c.action)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -24,7 +24,7 @@ func (s *Step) publishStream(call *adapters.Call) map[string]any {
 // Read implements adapters.RowStream.
 func (r *rowStream) Read(ctx context.Context, reader adapters.RowReader) error {
 	outer := r.step.startSpan(&r.call)
-	_, err := r.step.guard.Do(ctx, &streamAction{r.step.Action.(adapters.Streamer), reader}, &r.call)
+	_, err := r.step.guards.Do(ctx, &streamAction{r.step.Action.(adapters.Streamer), reader}, &r.call)
 	r.step.endSpan(&r.call, outer, err)
 	return err
 }
@@ -39,6 +39,14 @@ func (r *rowStream) Value() (any, error) { return nil, nil }
 type streamAction struct {
 	streamer adapters.Streamer
 	reader   adapters.RowReader
+}
+
+// ChooseInstance implements adapters.InstanceChooser.
+func (a *streamAction) ChooseInstance(call *adapters.Call) (string, error) {
+	if chooser, ok := a.streamer.(adapters.InstanceChooser); ok {
+		return chooser.ChooseInstance(call)
+	}
+	return "", nil
 }
 
 // Do implements adapters.Action.

@@ -197,7 +197,7 @@ func TestTheCommandDecidesOverHTTP(t *testing.T) {
 		code    int
 		says    string
 	}{
-		{nil, []string{"approve", id}, 2, "requires your API key or token in the environment variable HATCHEL_KEY"},
+		{nil, []string{"approve", id}, 1, "requires a key: set HATCHEL_KEY to your API key or token"},
 		{as("mallory"), []string{"approve", id}, 1, "does not accept the key"},
 		{as("eve"), []string{"approve", id}, 1, "denies access: You may not decide"},
 		{as("bob"), []string{"approve", "0123456789ABCDEF"}, 1, "there is no approval"},

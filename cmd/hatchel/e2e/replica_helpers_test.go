@@ -97,7 +97,8 @@ tool "plain" {
 type replica struct {
 	cmd          *exec.Cmd
 	url          string
-	stderrClosed chan struct{} // closed when it has nothing more to say
+	stderrClosed chan struct{}    // closed when it has nothing more to say
+	log          *strings.Builder // of stderr; read it after stderrClosed
 }
 
 func writeReplicaConfig(t *testing.T) (dir string) {
@@ -111,12 +112,18 @@ func writeReplicaConfig(t *testing.T) (dir string) {
 
 func startReplica(t testing.TB, dir, database string, flags ...string) *replica {
 	t.Helper()
+	return startReplicaIn(t, dir, []string{"STATE=" + database}, flags...)
+}
+
+// startReplicaIn starts a process with more variables in its environment.
+func startReplicaIn(t testing.TB, dir string, environ []string, flags ...string) *replica {
+	t.Helper()
 	hatchel, err := exec.LookPath("hatchel")
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := &replica{cmd: exec.Command(hatchel, append([]string{"serve", "--listen", "127.0.0.1:0", dir}, flags...)...), stderrClosed: make(chan struct{})}
-	r.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "STATE=" + database}
+	r.cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()}, environ...)
 	stderr, err := r.cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -126,6 +133,7 @@ func startReplica(t testing.TB, dir, database string, flags ...string) *replica 
 	}
 	t.Cleanup(r.kill)
 	ready, log := make(chan string, 1), new(strings.Builder)
+	r.log = log
 	go func() {
 		defer close(r.stderrClosed)
 		lines := bufio.NewScanner(stderr)

@@ -28,6 +28,7 @@ var Rules = []Rule{
 	{"name", "A name that is easily confused with another one."},
 	{"client", "What clients or the APIs of their models refuse or cut. The limits are in docs/clients.md."},
 	{"budget", "More tokens, tools or text than an agent reads well."},
+	{"caller-filter", "A table whose rows one tool chooses by the caller, and another one does not."},
 	{"allow", "A comment # lint:allow that is wrong or allows nothing."},
 }
 
@@ -75,6 +76,7 @@ func Check(config *hcl.Config, opts Options) Result {
 	c.checkTools()
 	c.checkNames()
 	c.checkClients()
+	c.checkCallers()
 	total := c.checkBudget()
 	found, allowed := c.applyComments()
 	slices.SortStableFunc(found, func(a, b Finding) int {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"hash/fnv"
 	"math/rand/v2"
+	"regexp"
 	"strings"
 
 	"hatchel/cmd/hatchel/test"
@@ -36,7 +37,7 @@ func plannedCalls(before *side) (calls []plannedCall) {
 	seed := fnv.New64()
 	seed.Write([]byte(before.name))
 	g := &generator{rand.New(rand.NewPCG(seed.Sum64(), 1)), constants(before)}
-	callers := callersOf(g)
+	callers := callersOf(g, before)
 	for i := range callsOfFixture {
 		t := before.config.Tools[i%len(before.config.Tools)]
 		arguments := g.arguments(t.Input)
@@ -49,14 +50,30 @@ func plannedCalls(before *side) (calls []plannedCall) {
 	return calls
 }
 
-// callersOf returns callers with the subjects and groups that a fixture names.
-func callersOf(g *generator) []*mcp.Caller {
+// claimsRead are the claims that the text of a configuration reads.
+var claimsRead = regexp.MustCompile(`\bcaller\.claims\.(\w+)`)
+
+// callersOf returns callers with the subjects, groups and values of claims that a fixture names.
+func callersOf(g *generator, s *side) []*mcp.Caller {
+	var names []string
+	for _, file := range s.configs() {
+		for _, read := range claimsRead.FindAllStringSubmatch(s.files[file], -1) {
+			names = append(names, read[1])
+		}
+	}
 	callers := []*mcp.Caller{{}}
 	for range 8 {
-		callers = append(callers, &mcp.Caller{
-			Subject: g.word(), Revision: mcp.Revision20260728,
-			Identity: &mcp.Identity{Subject: g.word(), Groups: []string{g.word(), g.word()}, Scopes: g.words[:min(len(g.words), 40)]},
-		})
+		i := &mcp.Identity{Subject: g.word(), Groups: []string{g.word(), g.word()}, Scopes: g.words[:min(len(g.words), 40)]}
+		callers = append(callers, &mcp.Caller{Subject: g.word(), Revision: mcp.Revision20260728, Identity: i})
+		claims := map[string]string{}
+		for _, name := range names {
+			if g.IntN(2) == 0 {
+				claims[name] = g.word()
+			}
+		}
+		if names != nil {
+			i.Claims, _ = json.Marshal(claims) // texts
+		}
 	}
 	return callers
 }

@@ -63,6 +63,10 @@ var inlineHomes = []string{
 	"server {\ncors {\n%s\n}\n}",
 	"files {\n%s\n}",
 	"auth {\n%s\napi_key \"k\" { secret = secret.k }\n}",
+	inSignIn("%s"),
+	inSignIn("client \"c\" {\nredirects = [\"http://localhost:1/\"]\n%s\n}"),
+	inSignIn("scope \"s\" {\ndescription = \"x\"\n%s\n}"),
+	"state {\nsqlite = \"a\"\n%s\n}",
 	"tls {\ncert = \"a\"\nkey = \"b\"\n%s\n}",
 	"audit {\n%s\n}",
 	"secret \"s\" {\nenv = \"S\"\n%s\n}",
@@ -71,8 +75,15 @@ var inlineHomes = []string{
 	"connection \"http\" \"c\" {\nbase_url = \"https://a.example\"\nauth {\n%s\n}\n}",
 	"connection \"http\" \"c\" {\nbase_url = \"https://a.example\"\nauth {\noauth2 {\ntoken_url = \"https://a.example/t\"\n" +
 		"client_id = \"i\"\nclient_secret = \"\"\n%s\n}\n}\n}",
+	"connection \"http\" \"c\" {\nbase_url = \"https://a.example\"\nauth {\noauth2 {\ntoken_url = \"https://a.example/t\"\n" +
+		"client_id = \"i\"\nkey = \"\"\n%s\n}\n}\n}",
+	"connection \"http\" \"c\" {\nbase_url = \"https://a.example\"\nauth {\noauth2 {\ntoken_url = \"https://a.example/t\"\n" +
+		"client_id = \"i\"\nassertion_file = \"a\"\n%s\n}\n}\n}",
+	"connection \"http\" \"c\" {\nbase_url = \"https://a.example\"\nauth {\naws_sigv4 {\nservice = \"s3\"\n" +
+		"region = \"eu-central-1\"\n%s\n}\n}\n}",
 	"connection \"sqlite\" \"c\" {\nfile = \"c.db\"\n%s\n}",
 	"connection \"postgres\" \"c\" {\nurl = \"postgres://a@b/c\"\n%s\n}",
+	"connection \"mysql\" \"c\" {\nurl = \"mysql://a@b/c\"\n%s\n}",
 	"connection \"shell\" \"c\" {\n%s\n}",
 	"policy \"p\" {\nallow = \"true\"\n%s\n}",
 	"toolset \"s\" {\n%s\n}",
@@ -97,6 +108,11 @@ var inlineHomes = []string{
 	inTool("text = \"x\"\nstep \"s\" {\nlog {\n%s\n}\n}"),
 	"resource \"r\" {\nuri = \"a://b\"\ntext = \"x\"\n%s\n}",
 	"resource \"r\" {\nuri = \"a://b\"\ntext = \"x\"\ncache {\nttl = \"1m\"\n%s\n}\n}",
+}
+
+func inSignIn(body string) string {
+	return "auth {\nsign_in {\nurl = \"https://a.example\"\nprovider = \"https://id.example\"\nclient_id = \"i\"\n" +
+		"client_secret = secret.k\n" + body + "\n}\n}"
 }
 
 func inTool(body string) string {

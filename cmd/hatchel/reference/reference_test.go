@@ -51,7 +51,7 @@ func TestANestedBlockIsDocumentedWhereItIsUsed(t *testing.T) {
 	r := newReference()
 	for _, c := range []struct{ topic, titles string }{
 		{"connection http auth", `auth in connection "http" "name"`},
-		{"auth", `auth, auth in connection "http" "name"`},
+		{"auth", `auth, auth in connection "http" "name", auth in connection "postgres" "name", auth in connection "mysql" "name"`},
 		{"oauth2", `oauth2 in auth in connection "http" "name"`},
 		{"cache", "cache in resource, cache in tool"},
 		{"repeat", `repeat in step "name"`},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"maps"
 	"mime"
 	"os"
 	"path"
@@ -22,8 +23,9 @@ import (
 
 const maxDraftedMocks = 20
 
-// Draft returns a test of a tool: with arguments that its types accept, the mocks that the call asks for, and what
-// comes of it. There are no errors among the DraftDiagnostics. The error is for the author.
+// Draft returns a test of a tool: with arguments that its types accept, a caller who has what its connections need, the
+// mocks that the call asks for, and what comes of it. There are no errors among the DraftDiagnostics. The error is for
+// the author.
 func (s *Suite) Draft(ctx context.Context, name string) (string, error) {
 	tool := s.findTool(name)
 	if tool == nil {
@@ -38,6 +40,7 @@ func (s *Suite) Draft(ctx context.Context, name string) (string, error) {
 	}
 	draft := &draftedTest{
 		Name: name, Tool: name, Args: Arguments(tool.Input, s.findFile), Answers: draftAnswers(tool),
+		Caller: access.NewIdentities(s.base.config).SampleCaller(&tool.Operation),
 	}
 	if err := s.completeDraft(ctx, draft); err != nil {
 		return "", err
@@ -76,6 +79,7 @@ func (s *Suite) admitCaller(ctx context.Context, draft *draftedTest) {
 	for _, c := range access.Callers(s.base.config, nil) {
 		as := *draft
 		as.Caller = map[string]any{"subject": "eva"}
+		maps.Copy(as.Caller, draft.Caller)
 		if _, name, ok := strings.Cut(c.Name, " "); ok && len(c.Groups) == 0 && name != "group" {
 			as.Caller["subject"] = name
 		}

@@ -9,10 +9,10 @@ import (
 	"strings"
 
 	"hatchel/adapters"
+	"hatchel/adapters/scrub"
 	"hatchel/hcl/value"
 	"hatchel/internal/credential"
 	"hatchel/internal/lazyregexp"
-	"hatchel/runtime/stage/result"
 )
 
 // Secret is a text that no output and no tape holds. Name is what replaces it in a tape, such as "secret.token"; it is
@@ -36,7 +36,7 @@ func newHider(secrets []Secret, dir string) *hider {
 		if len(s.Text) < adapters.MinSecretLength || strings.Contains(s.Text, marker("")) {
 			continue
 		}
-		for _, form := range result.SecretForms(s.Text) {
+		for _, form := range scrub.Forms(s.Text) {
 			mark := marker(s.Name)
 			if !strings.Contains(form, s.Text) { // encoded, perhaps with what is before and after it
 				mark = encodedMark + mark + encodedMark

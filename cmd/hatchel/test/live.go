@@ -243,8 +243,12 @@ func (m *Mocks) matchTape(c *mock.Matcher, q *question, x *exchange) {
 		}
 		c.Part(name, ok && value.Equal(x.request[name], got), x.request[name], got)
 	}
+	added := func(name string) bool {
+		of := func(a mock.Argument) bool { return a.Name == name && a.Added }
+		return slices.ContainsFunc(m.kinds.Mock(q.Kind).Asked(), of)
+	}
 	for _, name := range value.Keys(asked) {
-		if _, ok := x.request[name]; !ok {
+		if _, ok := x.request[name]; !ok && !added(name) {
 			c.Part(name, false, mock.Absent, asked[name])
 		}
 	}

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"hatchel/adapters"
+	"hatchel/adapters/scrub"
 	"hatchel/hcl"
 	"hatchel/hcl/mock"
 	"hatchel/internal/ctxtime"
-	"hatchel/runtime/stage/result"
 )
 
 // Problem is a reason for which a test fails, whatever has come of the call.
@@ -29,7 +29,7 @@ type Mocks struct {
 	kinds    hcl.Kinds
 	dir      string
 	secrets  []Secret
-	scrubber *result.Scrubber
+	scrubber *scrub.Scrubber
 	live     *Live // nil if real backends are not used
 	timeout  time.Duration
 
@@ -70,7 +70,7 @@ func NewMocks(s Setup) *Mocks {
 	for i, secret := range s.Secrets {
 		texts[i] = secret.Text
 	}
-	m.scrubber = result.NewScrubber(texts)
+	m.scrubber = scrub.New(texts)
 	for _, of := range s.Mocks {
 		one := &state{Mock: of}
 		if m.mocks = append(m.mocks, one); of.Tape != "" && !m.IsRecording() {

@@ -441,6 +441,40 @@ func TestALiveTransactionOfAServerIsRolledBack(t *testing.T) {
 	}
 }
 
+// TestALiveStatementRunsAsItsIdentity records a statement that reads its session, and compares that on the tape.
+func TestALiveStatementRunsAsItsIdentity(t *testing.T) {
+	for kind, of := range map[string]struct{ url, name, read string }{
+		"postgres": {os.Getenv("HATCHEL_TEST_POSTGRES"), `"app.tenant"`, "current_setting('app.tenant')"},
+		"mysql":    {os.Getenv("HATCHEL_TEST_MYSQL"), "tenant", "@tenant"},
+	} {
+		t.Run(kind, func(t *testing.T) {
+			if of.url == "" {
+				t.Skip("there is no server")
+			}
+			config := func(tenant string) string {
+				return fmt.Sprintf("secret \"db\" { env = \"HATCHEL_TEST_%s\" }\nconnection %q \"db\" {\n"+
+					"  instances = { eu = secret.db }\n  instance = \"eu\"\n  session = { %s = %q }\n}\n"+
+					"tool \"t\" {\ndescription = \"Tests.\"\nsql \"db\" { query = \"SELECT %s AS tenant\" }\n}",
+					strings.ToUpper(kind), kind, of.name, tenant, of.read)
+			}
+			dir := t.TempDir()
+			o, tapes := callReal(t, dir, config("acme"), test.Setup{Live: &test.Live{Record: true}})
+			if got := text(t, o.mustSucceed(t).output["rows"]); got != `[{"tenant":"acme"}]` || len(tapes) != 1 {
+				t.Fatalf("read %s, tapes %+v", got, tapes)
+			}
+			if err := os.WriteFile(filepath.Join(dir, "a.tape.json"), tapes[0].Content, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			played := test.Setup{Mocks: []*mock.Mock{{Kind: "sql", Connection: "db", Tape: "a.tape.json", Times: 1}}}
+			o, _ = callReal(t, dir, config("acme"), played)
+			o.mustSucceed(t)
+			if o, _ = callReal(t, dir, config("evil"), played); o.err == nil || !strings.Contains(fmt.Sprint(o.problems), "session is") {
+				t.Errorf("the tape of one tenant answers another: %v %+v", o.err, o.problems)
+			}
+		})
+	}
+}
+
 // record records a call, and repeats it with the tape. Both must have the same output and error.
 func record(t *testing.T, dir, config string) {
 	t.Helper()

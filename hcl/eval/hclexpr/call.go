@@ -43,6 +43,9 @@ func (c *Compiler) compileCall(e *hclsyntax.FunctionCallExpr, in LexicalEnv) eva
 	}
 	for i, a := range e.Args {
 		args[i] = compileArgument(a, in)
+		if fn.SkipsAbsent && args[i].Path != "" {
+			args[i].Eval = absentAsNull(args[i].Eval)
+		}
 	}
 	noteMembers(c, e, fn, args)
 	if !c.checkCall(e, fn, args) {
@@ -164,6 +167,17 @@ func attempt(f *eval.Frame, compute eval.Func) (any, error) {
 	v, err := compute(&strict)
 	f.Functions.Memory = strict.Functions.Memory
 	return v, err
+}
+
+// absentAsNull returns a computation that reads a missing member as null.
+func absentAsNull(compute eval.Func) eval.Func {
+	return func(f *eval.Frame) (any, error) {
+		lenient := f.Lenient
+		f.Lenient = true
+		v, err := compute(f)
+		f.Lenient = lenient
+		return v, err
+	}
 }
 
 // compilePath compiles under and filename.

@@ -6,6 +6,7 @@ import (
 	hclv2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
+	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
@@ -141,6 +142,10 @@ func (c *Compiler) compileKey(e hclsyntax.Expression, in LexicalEnv) eval.TypedE
 		if word := hclv2.ExprAsKeyword(k.Wrapped); word != "" && !k.ForceNonLiteral {
 			return eval.Constant(word)
 		}
+		if name := c.unquotedName(k, in); name != "" {
+			c.Errorf(k.Wrapped.Range(), "Name without quotes", "A name with a dot has quotes: write %q.", name)
+			return eval.Constant(name)
+		}
 		e = k.Wrapped
 	}
 	n := c.Compile(e, in)
@@ -150,6 +155,27 @@ func (c *Compiler) compileKey(e hclsyntax.Expression, in LexicalEnv) eval.TypedE
 		}
 	}
 	return n
+}
+
+// unquotedName returns the name that a key such as app.tenant is meant to be; empty for another key, and for one that
+// begins with a name that can be read here, or is near to one.
+func (c *Compiler) unquotedName(k *hclsyntax.ObjectConsKeyExpr, in LexicalEnv) string {
+	t, ok := k.Wrapped.(*hclsyntax.ScopeTraversalExpr)
+	if !ok || k.ForceNonLiteral || in.vars.find(t.Traversal.RootName()) != nil {
+		return ""
+	}
+	name := t.Traversal.RootName()
+	if r, why := c.Scope.Find(name); r != nil || why != "" || diag.DidYouMean(name, c.Scope.Readable()).IsFix() {
+		return ""
+	}
+	for _, step := range t.Traversal[1:] {
+		attribute, ok := step.(hclv2.TraverseAttr)
+		if !ok {
+			return ""
+		}
+		name += "." + attribute.Name
+	}
+	return name
 }
 
 func (c *Compiler) compileTuple(e *hclsyntax.TupleConsExpr, in LexicalEnv) eval.TypedExpr {

@@ -2,6 +2,7 @@ package hclexpr
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -25,6 +26,24 @@ func (e *Expr) Eval(f *eval.Frame) (any, error) { return e.Typed.Eval(f) }
 
 // Constant reports whether the value is known at load.
 func (e *Expr) Constant() bool { return e.Typed.Known }
+
+// Texts returns the sorted texts that the value can be, besides null, if the author wrote all of them; nil for any
+// other value. A nil Expr has none.
+func (e *Expr) Texts() []string {
+	if e == nil {
+		return nil
+	}
+	t := e.Typed.TemplateType()
+	if text, known := t.KnownText(); known {
+		return []string{text}
+	}
+	if t.Kind != template.Enum {
+		return nil
+	}
+	texts := slices.Clone(t.Values)
+	slices.Sort(texts)
+	return texts
+}
 
 // CallerText reports whether a caller controls a text in the value.
 func (e *Expr) CallerText() bool { return shelltext.CallerControlled(e.Typed.TemplateType()) }

@@ -26,9 +26,10 @@ type KeyValues struct {
 }
 
 type keyValueExpr struct {
-	key   eval.TypedExpr
-	value eval.TypedExpr
-	rng   diag.Range
+	key     eval.TypedExpr
+	value   eval.TypedExpr
+	keyPart diag.Range
+	rng     diag.Range
 }
 
 // KeyValue is one named value of a call.
@@ -95,6 +96,67 @@ func appendValue(out []KeyValue, v KeyValue, from eval.TypedExpr) ([]KeyValue, e
 		return nil, fmt.Errorf("%s needs a part of the caller's identity that is missing", v.Name)
 	}
 	return out, nil
+}
+
+// Entry is one of the KeyValues whose name is known at load.
+type Entry struct {
+	Name  string
+	Key   diag.Range // of the name, or of the whole map if its entries are not written there
+	Value Expr
+}
+
+// Entries returns the values whose names are known at load, with what computes each. They are in written order, or
+// sorted by name if the map itself is an expression.
+func (e *KeyValues) Entries() (out []Entry) {
+	if e == nil {
+		return nil
+	}
+	for _, name := range e.mapNames() {
+		out = append(out, Entry{name, e.Range, Expr{e.memberOfMap(name), e.Range}})
+	}
+	for _, w := range e.pairs {
+		if name, ok := w.key.Value.(string); ok {
+			out = append(out, Entry{name, w.keyPart, Expr{w.value, w.rng}})
+		}
+	}
+	return out
+}
+
+// mapNames returns the sorted names of a map that is an expression, as far as they are known at load.
+func (e *KeyValues) mapNames() (names []string) {
+	switch {
+	case e.mapExpr.Eval == nil:
+		return nil
+	case e.mapExpr.Known:
+		m, _ := e.mapExpr.Value.(map[string]any)
+		return slices.Sorted(maps.Keys(m))
+	}
+	names = e.mapExpr.Type.MemberNames()
+	slices.Sort(names)
+	return names
+}
+
+// memberOfMap returns what computes a member of a map that is an expression.
+func (e *KeyValues) memberOfMap(name string) eval.TypedExpr {
+	if m, ok := e.mapExpr.Value.(map[string]any); ok && e.mapExpr.Known {
+		member := eval.Constant(m[name])
+		member.Marks = e.mapExpr.Marks
+		return member
+	}
+	of := e.mapExpr
+	access := &eval.Access{What: eval.Subject(of), Optional: true}
+	member := eval.TypedExpr{Type: eval.AnyType, Facts: of.MemberFacts(name)}
+	if m, ok := of.Type.Lookup(name); ok {
+		member.Type = m.Type
+	}
+	member.Eval = func(f *eval.Frame) (any, error) {
+		v, err := eval.Resolved(of.Eval(f))
+		if err != nil {
+			return nil, err
+		}
+		return access.Member(f, v, name)
+	}
+	return member
 }
 
 // Names returns the names that are known at load: those that the author has written, in the map or in its type.
@@ -230,7 +292,8 @@ func (c *Compiler) CompileKeyValues(e hclsyntax.Expression, in LexicalEnv, a Arg
 			}
 			seen[name] = true
 		}
-		w := keyValueExpr{key, c.compileNamed(key, item.ValueExpr, in), diag.RangeOf(item.ValueExpr.Range())}
+		w := keyValueExpr{key, c.compileNamed(key, item.ValueExpr, in), diag.RangeOf(item.KeyExpr.Range()),
+			diag.RangeOf(item.ValueExpr.Range())}
 		c.RejectFileValue(w.value, item.ValueExpr, a)
 		out.pairs = append(out.pairs, w)
 	}
@@ -253,5 +316,5 @@ func (c *Compiler) compileMap(e hclsyntax.Expression, in LexicalEnv, a Argument)
 
 // Add appends a value under a name that is known at load.
 func (e *KeyValues) Add(name string, v eval.TypedExpr, r diag.Range) {
-	e.pairs = append(e.pairs, keyValueExpr{eval.Constant(name), v, r})
+	e.pairs = append(e.pairs, keyValueExpr{eval.Constant(name), v, r, r})
 }

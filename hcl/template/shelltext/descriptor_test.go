@@ -55,15 +55,16 @@ var around = []string{"_", "{ _\n}", "( _\n)", "if true; then _\nfi", "go() { _\
 
 const descriptorPayload = "touch pwned"
 
-// runBash runs a script in an empty directory and reports whether the payload has run.
+// runBash runs a script in an empty directory and reports whether the payload has run. Functions nest at most 50 times, so
+// that a script whose function calls itself ends at once.
 func runBash(t *testing.T, argv, env []string) (ran bool, out string) {
 	t.Helper()
 	dir := t.TempDir()
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.WaitDelay = 100 * time.Millisecond
-	cmd.Dir, cmd.Env = dir, append([]string{"PATH=" + os.Getenv("PATH")}, env...)
+	cmd.Dir, cmd.Env = dir, append([]string{"PATH=" + os.Getenv("PATH"), "FUNCNEST=50"}, env...)
 	text, _ := cmd.CombinedOutput()
 	_, err := os.Stat(filepath.Join(dir, "pwned"))
 	return err == nil, string(text)

@@ -14,6 +14,8 @@ type Sample struct {
 	Text   string
 	Params int
 	Label  string // the branches that differ from the fullest rendering; empty for that one
+	// Sources are the interpolations of the parameters.
+	Sources []*template.Interpolation
 }
 
 const (
@@ -27,18 +29,23 @@ const (
 // so do branches with the same condition or its negation.
 func (p *Program) Samples() []Sample {
 	if p.static {
-		return []Sample{{Text: p.text, Params: len(p.params)}}
+		s := Sample{Text: p.text, Params: len(p.params)}
+		for _, param := range p.params {
+			s.Sources = append(s.Sources, param.of)
+		}
+		return []Sample{s}
 	}
 	var out []Sample
 	seen := map[string]bool{}
 	try := func(s *sampler, label string) {
-		b := &binding{dialect: p.dialect, sampler: s}
+		var sources []*template.Interpolation
+		b := &binding{dialect: p.dialect, sampler: s, sources: &sources}
 		if len(out) == maxSamples || p.root.bind(b) != nil {
 			return
 		}
 		if text := strings.TrimSpace(string(b.text)); !seen[text] {
 			seen[text] = true
-			out = append(out, Sample{Text: text, Params: len(b.args), Label: label})
+			out = append(out, Sample{Text: text, Params: len(b.args), Label: label, Sources: sources})
 		}
 	}
 	full := &sampler{}

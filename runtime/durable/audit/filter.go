@@ -3,10 +3,11 @@ package audit
 import (
 	"bytes"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 	"time"
+
+	"hatchel/internal/wildcard"
 )
 
 // What records of another event than the end of a call have as their outcome in a Filter.
@@ -49,10 +50,10 @@ func (f *Filter) Matcher(now time.Time) (func(*Line, *Record) bool, error) {
 		c := &r.Caller
 		return !r.Time.Before(since) && (f.Until == "" || r.Time.Before(until)) &&
 			(f.Outcome == "" || outcomeOf(r) == f.Outcome) &&
-			(f.Tool == "" || MatchAny(f.Tool, r.Name, r.URI)) &&
-			(f.Caller == "" || MatchAny(f.Caller, c.Subject, c.Key, c.Remote, c.Client) ||
-				MatchAny(f.Caller, c.Groups...)) &&
-			(f.Rule == "" || MatchAny(f.Rule, r.Rule)) &&
+			(f.Tool == "" || wildcard.MatchAny(f.Tool, r.Name, r.URI)) &&
+			(f.Caller == "" || wildcard.MatchAny(f.Caller, c.Subject, c.Key, c.Remote, c.Client) ||
+				wildcard.MatchAny(f.Caller, c.Groups...)) &&
+			(f.Rule == "" || wildcard.MatchAny(f.Rule, r.Rule)) &&
 			(f.Text == "" || bytes.Contains(l.Text, []byte(f.Text)))
 	}, nil
 }
@@ -83,16 +84,4 @@ func parseTime(name, text string, now time.Time) (time.Time, error) {
 	}
 	return time.Time{}, fmt.Errorf("%s must be a time (2026-01-31, 2026-01-31T15:04:05Z) "+
 		"or a duration (90m, 24h), and is %q", name, text)
-}
-
-// plainGlob escapes everything in a pattern that path.Match knows besides *, and slashes, which *
-// must match.
-var plainGlob = strings.NewReplacer(`\`, `\\`, `?`, `\?`, `[`, `\[`, "/", "\x00")
-
-// MatchAny reports whether a pattern, in which * matches any characters, matches one of the texts.
-func MatchAny(pattern string, texts ...string) bool {
-	return slices.ContainsFunc(texts, func(text string) bool {
-		ok, _ := path.Match(plainGlob.Replace(pattern), strings.ReplaceAll(text, "/", "\x00"))
-		return text != "" && ok
-	})
 }

@@ -33,6 +33,9 @@ const (
 	// EventFile is about a file of a caller. Kind is "upload", "download", "removal" or "ticket".
 	EventFile = "file"
 
+	// EventSignIn is about the sign-in of a person. Kind is "client", and Name the client.
+	EventSignIn = "sign_in"
+
 	EventReload    = "reload"    // another configuration is served
 	EventHeld      = "held"      // a reload waits for its lock
 	EventOpened    = "opened"    // a process starts to write
@@ -55,6 +58,16 @@ const (
 	Task          = "task"      // the call continues in the background
 )
 
+// Outcomes of a sign-in, besides Refused, for a person who is not admitted or whom the provider did not sign in.
+const (
+	Consented = "consented" // the person has allowed a client to use the server, and is admitted
+	Denied    = "denied"    // the person has not allowed it
+	Refreshed = "refreshed" // the client has got new tokens
+	Replayed  = "replayed"  // a code or token was used twice, which has ended the sign-in
+	Revoked   = "revoked"   // the sign-in was ended
+	Asserted  = "asserted"  // the provider has vouched for the person to the client (ID-JAG)
+)
+
 // Sources of a result for which nothing was executed.
 const (
 	FromKey   = "key"   // another call with the same idempotency key
@@ -73,6 +86,9 @@ type Record struct {
 	URI    string `json:"uri,omitempty"`
 	Task   string `json:"task,omitempty"`
 	Caller Caller `json:"caller,omitzero"`
+
+	// Identities are as whom the steps of the call act in the systems behind connections.
+	Identities []Identity `json:"as,omitempty"`
 
 	Arguments       json.RawMessage `json:"arguments,omitempty"` // object with sorted keys; if large, truncated
 	ArgumentsSize   int             `json:"arguments_bytes,omitempty"`
@@ -129,6 +145,8 @@ type Common struct {
 	Caller   Caller
 	Revision string
 	TraceID  string
+
+	Identities []Identity
 }
 
 // NewRecord returns the record of an event that happens now. Every record is made here, so that what all of them have
@@ -136,7 +154,7 @@ type Common struct {
 func NewRecord(event string, c Common) *Record {
 	return &Record{
 		Time: time.Now(), Event: event, ID: c.ID, Kind: c.Kind, Name: c.Name, URI: c.URI, Task: c.Task,
-		Caller: c.Caller, Revision: c.Revision, TraceID: c.TraceID,
+		Caller: c.Caller, Revision: c.Revision, TraceID: c.TraceID, Identities: c.Identities,
 	}
 }
 
@@ -174,6 +192,13 @@ func (r *Record) append(dst []byte) []byte {
 	dst = appendText(dst, "task", r.Task)
 	if !r.Caller.isEmpty() {
 		dst = r.Caller.append(append(dst, `,"caller":`...))
+	}
+	for i := range r.Identities {
+		dst = append(dst, [...]string{`,"as":[`, `,`}[min(i, 1)]...)
+		dst = r.Identities[i].append(dst)
+		if i == len(r.Identities)-1 {
+			dst = append(dst, ']')
+		}
 	}
 	if r.Arguments != nil {
 		dst = append(append(dst, `,"arguments":`...), r.Arguments...)

@@ -51,13 +51,17 @@ func (p *Process) SetLog(log *slog.Logger) {
 	p.log = log
 }
 
+// Log returns where failures of background work are logged; nil before SetLog.
+func (p *Process) Log() *slog.Logger {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.log
+}
+
 // LogFailure is called with the result of each attempt of some background work, which is named by a noun. It logs that
 // the work fails, once, and that it works again. [ErrForged] is no failure, and is logged each time.
 func (p *Process) LogFailure(work string, err error) {
-	p.mu.Lock()
-	log := p.log
-	p.mu.Unlock()
-	switch {
+	switch log := p.Log(); {
 	case log == nil || p.Context().Err() != nil:
 	case errors.Is(err, ErrForged):
 		log.Warn("notification ignored", "error", err)

@@ -249,6 +249,7 @@ func testList(t *testing.T, open func() state.Store) {
 		"all, by due and name":     {state.Query{Kind: "k", Limit: 100}, all},
 		"the last ones first":      {state.Query{Kind: "k", Group: "even", Reverse: true, Limit: 3}, "dbh"},
 		"reversed after a record":  {state.Query{Kind: "k", After: second, Reverse: true, Limit: 100}, "dcbahgfelkjiponmts"},
+		"the next reversed page":   {state.Query{Kind: "k", Group: "even", Before: &state.Record{Name: "h", Due: began.Add(3 * time.Second)}, Reverse: true, Limit: 3}, "flj"},
 		"up to a limit":            {state.Query{Kind: "k", Limit: 3}, "qrs"},
 		"of a group":               {state.Query{Kind: "k", Group: "even", Limit: 100}, "rtnpjlfhbd"},
 		"due until a time":         {state.Query{Kind: "k", Until: began.Add(time.Second), Limit: 100}, "qrstmnop"},

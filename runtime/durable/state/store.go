@@ -172,8 +172,9 @@ type Query struct {
 	Group    string    // empty for all
 	Until    time.Time // only records due until then; zero for all
 	After    *Record   // only records that sort after this one; nil for all
+	Before   *Record   // only records that sort before this one, for the next page of a reversed list; nil for all
 	Orphaned bool      // only records whose owner is dead, including those without Due
-	Reverse  bool      // in the reverse order; After still selects those that sort after it
+	Reverse  bool      // in the reverse order; After and Before still select by the order itself
 	Limit    int       // maximum number of records; at least 1
 }
 
@@ -204,6 +205,9 @@ func (q *Query) clauses(ownerAlive string) (clauses string, arguments []any) {
 	}
 	if q.After != nil {
 		add(" AND (due, name) > (?, ?)", q.After.Due.UnixMilli(), q.After.Name)
+	}
+	if q.Before != nil {
+		add(" AND (due, name) < (?, ?)", q.Before.Due.UnixMilli(), q.Before.Name)
 	}
 	order := " ORDER BY due, name"
 	if q.Reverse {

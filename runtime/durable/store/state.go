@@ -11,8 +11,10 @@ import (
 	"time"
 
 	"hatchel/hcl"
+	"hatchel/internal/queue"
 	"hatchel/internal/service"
 	"hatchel/runtime/call"
+	"hatchel/runtime/durable/grant"
 	"hatchel/runtime/durable/hook"
 	"hatchel/runtime/durable/state"
 	"hatchel/runtime/durable/webhook"
@@ -40,6 +42,8 @@ type State struct {
 	Hooks   *hook.Queue  // events of hooks that are being stored
 	outbox  *webhook.Outbox
 
+	revocations queue.Signal // revocations may have to be recorded
+
 	opening sync.Mutex // held while the store is opened, which may take long
 
 	mu       sync.Mutex
@@ -47,6 +51,9 @@ type State struct {
 	opened   *Opened    // nil until it is needed; guarded by mu
 	watching bool       // changes by other processes are noticed; guarded by mu
 	observer Observer   // nil for none; guarded by mu
+
+	grants  *openGrants // nil until they are needed; guarded by mu
+	revoked func()      // called after a sign-in was revoked; guarded by mu
 }
 
 // Opened is the open store, and what is made of it.
@@ -56,11 +63,14 @@ type Opened struct {
 	Approvals *approval.Store
 }
 
-// Observer is told of approvals.
+// Observer is told of approvals and of sign-ins.
 type Observer interface {
 	// RecordDecisions records the decision of an approval that was stored by a process without the audit log, or those
 	// of all approvals when the ID is empty.
 	RecordDecisions(ctx context.Context, approvals *approval.Store, id string)
+	// RecordRevocations records the sign-ins that a process without the audit log has ended. It reports true when it is
+	// to be called again, because some are left.
+	RecordRevocations(ctx context.Context, grants *grant.Store) bool
 	// ApprovalChanged is called with approvals that may have changed, also in another process. It must not wait.
 	ApprovalChanged(approvals *approval.Store, id string)
 	// PublishDecision is called with approvals that are decided, and returns when their event is stored for hooks.
@@ -88,6 +98,7 @@ func newState(ctx context.Context, s *State) *State {
 	s.outbox = webhook.New(ctx, s.resolveEvent)
 	s.Hooks = hook.NewQueue(ctx, s.enqueueSeries)
 	isOpen := func() bool { return s.Current() != nil }
+	s.revocations = queue.NewSignal()
 	s.Tasks = task.NewRegistry(s.Process, isOpen, s)
 	s.Files = files.NewStore(s.Process)
 	s.services = service.NewList(ctx)
@@ -328,7 +339,7 @@ func (s *State) closeStore() error {
 		return nil
 	}
 	opened := s.opened
-	s.opened = nil
+	s.opened, s.grants = nil, nil
 	return opened.Close()
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"hatchel/hcl"
 	"hatchel/internal/ctxtime"
+	"hatchel/runtime/durable/grant"
 	"hatchel/runtime/durable/state"
 	"hatchel/runtime/durable/webhook"
 	"hatchel/runtime/stage/approval"
@@ -46,11 +47,17 @@ func (s *State) onRemoteChange(ctx context.Context, opened *Opened, kind, name s
 		s.Tasks.OnRemoteChange(ctx, name)
 	}
 	opened.Approvals.NotifyChange(kind, name)
+	if grants := s.CurrentGrants(); grants != nil {
+		grants.Notify(kind, name)
+	}
 	if kind == "" || kind == webhook.Kind {
 		s.outbox.Wake()
 	}
 	if kind == "" || kind == approval.Kind {
 		s.RecordDecisions(name)
+	}
+	if kind == "" || kind == grant.UnrecordedKind {
+		s.RecordRevocations()
 	}
 }
 

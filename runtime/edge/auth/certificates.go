@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"hatchel/hcl"
+	"hatchel/runtime/edge/auth/issuer"
 	"hatchel/runtime/edge/mcp"
 )
 
@@ -197,7 +198,7 @@ func identityOfCertificate(cert *x509.Certificate, grant string) (*mcp.Identity,
 			subject = names[0]
 		}
 	}
-	if !isValidSubject(subject) {
+	if !issuer.IsSubject(subject) {
 		return nil, invalidToken("The certificate has no name")
 	}
 	claims, _ := json.Marshal(map[string]any{

@@ -2,6 +2,7 @@ package auth_test
 
 import (
 	"compress/zlib"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -11,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/go-jose/go-jose/v4"
 
 	"hatchel/hcl"
 	"hatchel/runtime/edge/auth"
@@ -166,6 +169,18 @@ func TestUnusableKeysAreSkipped(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestCertificatesOfKeysAreNotRead(t *testing.T) {
+	i := issuertest.Open(t)
+	public, err := json.Marshal(jose.JSONWebKey{Key: i.Key().Private.Public(), KeyID: i.Key().ID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const certificate = `,"x5c":["AAAA"],"x5t":"AA","x5t#S256":7,"x5u":"%"}`
+	i.ServeRaw([]byte(`{"keys":[` + strings.TrimSuffix(string(public), "}") + certificate + `]}`))
+	c, _ := authenticatorFor(t, trusting(i))
+	accept(t, c, bearer(i.Token(audience, nil)))
 }
 
 func TestDiscovery(t *testing.T) {

@@ -26,14 +26,14 @@ func IsMetadata(r *http.Request) bool {
 // credential. It reports false when the path is another one, or no issuer is declared.
 func (c *Authenticator) Metadata(r *http.Request) (document []byte, ok bool) {
 	path, isMetadata := strings.CutPrefix(r.URL.Path, metadataPath)
-	if !isMetadata || c == nil || len(c.order) == 0 {
+	if !isMetadata || c == nil || !c.hasIssuers() {
 		return nil, false
 	}
 	resource := c.resource(r)
 	switch {
 	case path == "", path == resource.Path:
 	case path == endpointPath, strings.HasPrefix(path, endpointPath+"/"):
-		if c.audienceURL() == nil {
+		if c.own != nil || c.audienceURL() == nil {
 			resource.Path = path
 		}
 	default:
@@ -45,6 +45,12 @@ func (c *Authenticator) Metadata(r *http.Request) (document []byte, ok bool) {
 		Scopes   []string `json:"scopes_supported,omitempty"`
 		Methods  []string `json:"bearer_methods_supported"`
 	}{Resource: resource.String(), Methods: []string{"header"}}
+	if c.own != nil {
+		metadata.Issuers = append(metadata.Issuers, c.own.declared.URL)
+		for _, scope := range c.own.declared.ScopeBlocks {
+			metadata.Scopes = append(metadata.Scopes, scope.Name)
+		}
+	}
 	for _, config := range c.order {
 		metadata.Issuers = append(metadata.Issuers, config.Issuer)
 		for _, scope := range config.RequiredScopes {
@@ -68,12 +74,14 @@ func (c *Authenticator) audienceURL() *url.URL {
 	return nil
 }
 
-// resource returns the URL of the server: its audience, or the one that the request was sent to.
+// resource returns the URL of the server: that of sign_in, its audience, or the one that the request was sent to.
 func (c *Authenticator) resource(r *http.Request) url.URL {
-	if u := c.audienceURL(); u != nil {
-		return *u
+	if c.own == nil {
+		if audience := c.audienceURL(); audience != nil {
+			return *audience
+		}
 	}
-	u := *c.names.URL(r)
+	u := c.origin(r)
 	u.Path = endpointPath
 	if strings.HasPrefix(r.URL.Path, endpointPath+"/") {
 		u.Path = r.URL.Path
@@ -81,10 +89,18 @@ func (c *Authenticator) resource(r *http.Request) url.URL {
 	return u
 }
 
+// origin returns the URL of the server without a path.
+func (c *Authenticator) origin(r *http.Request) url.URL {
+	if c.own != nil {
+		return *c.own.url
+	}
+	return *c.names.URL(r)
+}
+
 // metadataURL returns the URL of the metadata for a challenge, or an empty string.
 func (c *Authenticator) metadataURL(r *http.Request) string {
 	u := c.resource(r)
-	if len(c.order) == 0 || !isPlainHost(u.Host) {
+	if !c.hasIssuers() || !isPlainHost(u.Host) {
 		return ""
 	}
 	return u.Scheme + "://" + u.Host + metadataPath + strings.TrimSuffix(u.EscapedPath(), "/")

@@ -23,6 +23,14 @@ func invalidToken(why string) *Refusal {
 	return &Refusal{Status: http.StatusUnauthorized, Reason: why, code: "invalid_token"}
 }
 
+// missingScope returns the refusal of a token that lacks one of the scopes.
+func missingScope(required []string) *Refusal {
+	return &Refusal{
+		Status: http.StatusForbidden, Reason: "The token lacks a scope that this server requires",
+		code: "insufficient_scope", scopes: required,
+	}
+}
+
 var (
 	unknownCredential = invalidToken("The key or token is not known to this server")
 	missingCredential = &Refusal{
@@ -53,8 +61,8 @@ func (c *Authenticator) Challenge(h http.Header, r *http.Request, refused *Refus
 		add("error_description", refused.Reason)
 	}
 	scopes := refused.scopes
-	if len(c.order) > 0 {
-		if scopes == nil {
+	if c.hasIssuers() {
+		if scopes == nil && len(c.order) > 0 && c.own == nil {
 			scopes = c.order[0].RequiredScopes
 		}
 		add("scope", strings.Join(scopes, " "))

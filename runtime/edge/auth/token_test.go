@@ -16,6 +16,7 @@ import (
 
 	"hatchel/hcl"
 	"hatchel/runtime/edge/auth"
+	"hatchel/runtime/edge/auth/issuer"
 	"hatchel/runtime/edge/auth/issuertest"
 	"hatchel/runtime/edge/mcp"
 )
@@ -51,9 +52,9 @@ func authenticatorFor(t *testing.T, declared hcl.JWT) (*auth.Authenticator, *clo
 	return newAuthenticator(t, &hcl.Auth{Issuers: []*hcl.JWT{&declared}})
 }
 
-func options(t *testing.T, c *clock) auth.Options {
+func options(t testing.TB, c *clock) auth.Options {
 	return auth.Options{
-		Issuers: new(auth.Issuers), Log: slog.New(slog.DiscardHandler), Now: c.now,
+		Issuers: new(issuer.Issuers), Log: slog.New(slog.DiscardHandler), Now: c.now,
 		Defer: func(f func() error) { t.Cleanup(func() { f() }) },
 	}
 }
@@ -212,4 +213,12 @@ func TestRequiredScopes(t *testing.T) {
 	t.Run("the challenge without a token names them", func(t *testing.T) {
 		refuse(t, c, request(), `401 Bearer scope="tools more", resource_metadata=`)
 	})
+}
+
+func TestTypesOfAccessTokensAreAccepted(t *testing.T) {
+	i := issuertest.Open(t)
+	c, _ := authenticatorFor(t, trusting(i))
+	for _, typ := range []any{"JWT", "at+jwt", "application/AT+JWT", "", nil} {
+		accept(t, c, bearer(issuertest.SignAs(t, typ, i.Key(), i.Claims(audience, nil))))
+	}
 }

@@ -94,7 +94,9 @@ func permitDecision(c *Console, q *request) string {
 
 // setSession sets who is signed in, and whether they are a viewer.
 func (c *Console) setSession(q *request, s *session) {
-	q.session, q.caller = s, newCaller(s.identity(), q.remote)
+	identity := s.identity()
+	c.Host.Authenticator().Own().AddToken(identity)
+	q.session, q.caller = s, newCaller(identity, q.remote)
 	if q.block.Allow != nil {
 		q.isViewer = c.Host.Operator().AllowsConsole(q.Context(), q.caller)
 	} else {

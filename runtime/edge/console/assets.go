@@ -54,6 +54,12 @@ func assetAddress(name string) string {
 	return assetPath + digest + "/" + name
 }
 
+// StyleSheet returns the style sheet of all pages.
+func StyleSheet() string {
+	files, _ := assets()
+	return string(files["console.css"].plain)
+}
+
 func serveAsset(w http.ResponseWriter, r *http.Request) {
 	files, digest := assets()
 	a := files[r.PathValue("name")]

@@ -237,8 +237,8 @@ func (c *Console) callEvents(q *request) (*answer, error) {
 		return nil, err
 	}
 	defer l.Close()
-	// The stream ends with the session, which other requests prolong or end.
-	ctx, cancel := context.WithTimeoutCause(q.Context(), time.Until(q.session.Ends), mcp.Unauthorized())
+	// The stream ends with the session, which other requests prolong or end, and when the provider is to be asked.
+	ctx, cancel := context.WithTimeoutCause(q.Context(), time.Until(q.session.streamEnds()), mcp.Unauthorized())
 	defer cancel()
 	c.streams.Store(q, cancel)
 	defer c.streams.Delete(q)

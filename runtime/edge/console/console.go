@@ -36,7 +36,7 @@ import (
 	"hatchel/runtime/stage/approval"
 )
 
-// Options are what a Console is made of. All but Reload are required.
+// Options are what a Console is made of. All but Reload and SignIns are required.
 type Options struct {
 	Host    *runtime.Host
 	Server  *mcp.Server // whose sessions are shown
@@ -45,6 +45,7 @@ type Options struct {
 	Remote  func(*http.Request) string                       // the address of the client
 	IsLocal func(*http.Request) bool                         // this machine made the request, and no proxy
 	Refused func(r *http.Request, status int, reason string) // records a request that is not authorized
+	SignIns SignIns                                          // is used while there is a sign_in block
 }
 
 // Console is an http.Handler for /console and what is below. It is safe for concurrent use.
@@ -81,13 +82,7 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
-	h := w.Header()
-	h.Set("Content-Security-Policy", policy)
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("Cross-Origin-Opener-Policy", "same-origin")
-	h.Set("Cross-Origin-Resource-Policy", "same-origin")
-	h.Set("Cache-Control", "no-store")
+	setHeaders(w.Header())
 	reason := c.Server.CheckHost(r)
 	if reason == "" && c.foreign.Check(r) != nil {
 		reason = foreignReason(r)
@@ -105,6 +100,16 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c.routes.ServeHTTP(w, r)
+}
+
+// setHeaders sets the headers of every response.
+func setHeaders(h http.Header) {
+	h.Set("Content-Security-Policy", policy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cache-Control", "no-store")
 }
 
 // foreignReason says why a request that another site has sent is refused. Without Sec-Fetch-Site, which browsers send

@@ -1,12 +1,16 @@
 package console
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"time"
 
 	"hatchel/hcl/schema"
+	"hatchel/runtime"
+	"hatchel/runtime/edge/mcp"
 )
 
 // AssetNames returns the names of all assets.
@@ -39,4 +43,36 @@ func CountAttempts(addresses, keys int) (tried int) {
 		}
 	}
 	return tried
+}
+
+// SessionCookie returns the value of the cookie of a session of a sign-in at a time.
+func SessionCookie(h *runtime.Host, i *mcp.Identity, signIn string, renewed time.Time) (string, error) {
+	key, err := h.Operator().State.ConsoleKey(context.Background())
+	if err != nil {
+		return "", err
+	}
+	s := newSession(i, time.Hour, time.Now())
+	s.SignIn, s.Renewed, s.Seen = signIn, renewed, time.Now()
+	plain, err := json.Marshal(s)
+	return mcp.NewSealer(key).Seal(plain, cookieUse), err
+}
+
+// RenewedAt returns when the provider was asked for the session of a cookie.
+func RenewedAt(h *runtime.Host, cookie string) (time.Time, error) {
+	key, err := h.Operator().State.ConsoleKey(context.Background())
+	if err != nil {
+		return time.Time{}, err
+	}
+	var s session
+	plain, _ := mcp.NewSealer(key).Open(cookie, cookieUse)
+	err = json.Unmarshal(plain, &s)
+	return s.Renewed, err
+}
+
+// StreamLife returns how long a stream lasts in a session of a sign-in for which the provider was asked some time ago.
+func StreamLife(asked time.Duration) time.Duration {
+	now := time.Now()
+	s := newSession(nil, 8*time.Hour, now)
+	s.SignIn, s.Renewed = "ID", now.Add(-asked)
+	return s.streamEnds().Sub(now)
 }

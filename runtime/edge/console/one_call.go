@@ -20,9 +20,11 @@ type oneCallData struct {
 	Kind    string         // of what was called: tool, prompt or resource
 	Page    string         // address of the page of the tool; empty for none
 	Records []audit.Record // of the audit log, the oldest first
-	Bars    []bar
-	Trace   string // address of its trace; empty for none
-	Again   string // address of the form with the same arguments; empty for none
+	// Identities are as whom the call has acted in the systems behind connections, as the audit log has it.
+	Identities []audit.Identity
+	Bars       []bar
+	Trace      string // address of its trace; empty for none
+	Again      string // address of the form with the same arguments; empty for none
 }
 
 // bar is one line of a waterfall, in percent of the whole call.
@@ -96,6 +98,9 @@ func (d *oneCallData) findRecords(ctx context.Context, g *served.Served) error {
 func (d *oneCallData) complete() {
 	for _, r := range d.Records {
 		d.Kind = r.Kind
+		if r.Identities != nil {
+			d.Identities = r.Identities
+		}
 		if r.Approval != nil {
 			d.Approval = cmp.Or(d.Approval, r.Approval.ID)
 		}

@@ -25,6 +25,8 @@ const home = "/console/"
 var routes = []route{
 	{"GET " + signInPath, nil, (*Console).signInPage},
 	{"POST " + signInPath, nil, (*Console).signIn},
+	{"POST " + providerPath, nil, (*Console).beginSignIn},
+	{"GET " + callbackPath, nil, (*Console).serveCallback},
 	{"GET " + ticketPath, nil, (*Console).redeemTicket},
 	{"POST " + signOutPath, permitSignedIn, (*Console).signOut},
 	{"GET " + home, permitSignedIn, (*Console).missingPage},
@@ -53,6 +55,9 @@ var routes = []route{
 	{"GET " + sessionsPath, permitOperator, (*Console).sessions},
 	{"GET " + sessionsPath + "/{name}/end", permitOperator, (*Console).confirmEnd},
 	{"POST " + sessionsPath + "/{name}/end", permitOperator, (*Console).endSession},
+	{"GET " + signInsPath, permitSignIns, (*Console).signIns},
+	{"GET " + signInsPath + "/{id}/revoke", permitSignIns, (*Console).confirmRevoke},
+	{"POST " + signInsPath + "/{id}/revoke", permitSignIns, (*Console).revoke},
 }
 
 // menuEntry is one entry of the navigation.
@@ -71,6 +76,7 @@ var menu = []menuEntry{
 	{"Audit", auditPath, "u", permitIdentifiedViewer, nil},
 	{"Tasks", tasksPath, "k", permitIdentifiedViewer, nil},
 	{"Sessions", sessionsPath, "n", permitOperator, nil},
+	{"Sign-ins", signInsPath, "i", permitSignIns, nil},
 	{"Policies", policiesPath, "p", permitIdentifiedViewer, nil},
 	{"State", statePath, "s", permitIdentifiedViewer, nil},
 	{"Reload", reloadPath, "r", permitViewer, nil},
@@ -147,7 +153,7 @@ var pages = sync.OnceValue(func() map[string]*template.Template {
 		"rateLeft":    rateLeft,
 		"loadState":   loadState, "loadText": loadText, "shortRevision": shortRevision,
 		"callPath": callPath, "approvalPath": approvalPath, "recordPath": recordPath,
-		"taskPath": taskPath, "endPath": endPath, "toolPath": toolPath,
+		"taskPath": taskPath, "endPath": endPath, "revokePath": revokePath, "toolPath": toolPath,
 		"badgesOf": badgesOf, "summaryOf": summaryOf, "positionOf": positionOf, "thousands": thousands,
 		"seconds":    seconds,
 		"clientName": mcp.ClientName, "millis": time.UnixMilli,

@@ -22,6 +22,8 @@ type session struct {
 	Grant    string        `json:"grant,omitempty"`
 	Expires  time.Time     `json:"expires,omitzero"` // when the credential expires
 	Required []string      `json:"required,omitempty"`
+	SignIn   string        `json:"sign_in,omitempty"` // the ID of the grant of a sign-in at the provider
+	Renewed  time.Time     `json:"renewed,omitzero"`  // when the provider was asked for Identity
 }
 
 const (
@@ -54,16 +56,28 @@ func (c *Console) openSealer(ctx context.Context) (*mcp.Sealer, error) {
 // newSession returns a session of a person; nil for one without a credential.
 func newSession(i *mcp.Identity, life time.Duration, now time.Time) *session {
 	s := &session{ID: rand.Text(), Began: now, Ends: now.Add(life)}
-	if i == nil {
-		return s
+	if i != nil {
+		s.setIdentity(i)
 	}
+	return s
+}
+
+// setIdentity sets who is signed in, without the token of the request. The session ends with the credential.
+func (s *session) setIdentity(i *mcp.Identity) {
 	kept := *i.WithoutToken()
 	kept.Headers = nil // those of the request that signed in
-	s.Identity, s.Grant, s.Expires, s.Required = &kept, i.Grant, i.Expires, i.RequiredScopes
+	s.Identity, s.Grant, s.Expires, s.Required = &kept, i.Grant, i.Expires, i.BaseScopes
 	if !i.Expires.IsZero() && i.Expires.Before(s.Ends) {
 		s.Ends = i.Expires
 	}
-	return s
+}
+
+// streamEnds returns until when a response may last that began in the session.
+func (s *session) streamEnds() time.Time {
+	if due := s.Renewed.Add(renewAtProvider); s.SignIn != "" && due.Before(s.Ends) {
+		return due
+	}
+	return s.Ends
 }
 
 // identity returns who is signed in, as the authenticator would; nil for nobody with a credential.
@@ -72,7 +86,7 @@ func (s *session) identity() *mcp.Identity {
 		return nil
 	}
 	i := *s.Identity
-	i.Grant, i.Expires, i.RequiredScopes = s.Grant, s.Expires, s.Required
+	i.Grant, i.Expires, i.BaseScopes = s.Grant, s.Expires, s.Required
 	return &i
 }
 
@@ -101,7 +115,8 @@ func (c *Console) readCookie(r *http.Request) (*session, error) {
 	}
 	now := time.Now()
 	if now.After(s.Ends) || now.After(s.Seen.Add(idleTime)) || !c.Host.Authenticator().StillValid(s.identity()) ||
-		c.Host.Operator().State.ConsoleSessionEnded(r.Context(), s.ID) {
+		c.Host.Operator().State.ConsoleSessionEnded(r.Context(), s.ID) ||
+		s.SignIn != "" && c.Host.Operator().State.SignInEnded(r.Context(), s.SignIn) {
 		return nil, nil
 	}
 	return s, nil
@@ -110,11 +125,16 @@ func (c *Console) readCookie(r *http.Request) (*session, error) {
 // openSession is readCookie for a page. It prolongs the session.
 func (c *Console) openSession(q *request) (*session, error) {
 	s, err := c.readCookie(q.Request)
+	if s != nil && s.SignIn != "" && !c.renewSignIn(q, s) {
+		return nil, nil
+	}
 	if s != nil && q.now.Sub(s.Seen) > renewAfter {
 		if longest := s.Began.Add(q.block.Session); longest.Before(s.Ends) {
 			s.Ends = longest
 		}
-		err = c.setCookie(q, s)
+		if err = c.setCookie(q, s); err != nil { // the provider says more of the person than there is room for
+			c.endSignIn(q, s)
+		}
 	}
 	return s, err
 }

@@ -26,7 +26,9 @@ const (
 // signInData is the data of the page where people sign in.
 type signInData struct {
 	Next        string
-	Keys        bool   // credentials are declared
+	Provider    string // host of the provider at which people sign in; empty for none
+	Keys        bool   // keys or tokens are declared, besides those of sign-ins
+	Alone       bool   // there is no authentication
 	Command     string // that signs in with a browser, too
 	Certificate string // the subject of the client certificate; empty for none
 	Wrong       string // why the last try was refused
@@ -37,8 +39,13 @@ func (c *Console) signInPage(q *request) (*answer, error) {
 }
 
 func (c *Console) signInAnswer(q *request, next string, refused *auth.Refusal) *answer {
-	data := signInData{Next: safeNext(next), Keys: c.Host.Authenticator() != nil, Command: signInCommand(q)}
-	if data.Keys {
+	data := signInData{Next: safeNext(next), Alone: c.Host.Authenticator() == nil, Command: signInCommand(q)}
+	if decl := c.signInBlock(); decl != nil {
+		data.Provider = hostOf(decl.Provider)
+	}
+	a := c.Host.Current().Config.Auth
+	data.Keys = !data.Alone && (data.Provider == "" || len(a.Keys)+len(a.Issuers)+len(a.Introspections) > 0)
+	if !data.Alone {
 		if i, refusal := c.Host.Authenticator().Authenticate(withCredential(q.Request, "")); refusal == nil {
 			data.Certificate = i.Subject
 		}
@@ -64,11 +71,14 @@ func safeNext(next string) string {
 	u, err := url.Parse(next)
 	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || strings.ContainsAny(next, "\\\r\n\t") ||
 		!strings.HasPrefix(u.Path, home) || path.Clean(u.Path) != strings.TrimSuffix(u.Path, "/") ||
-		strings.HasPrefix(u.Path, signInPath) || strings.HasPrefix(u.Path, ticketPath) {
+		isBelow(u.Path, signInPath) || isBelow(u.Path, ticketPath) {
 		return home
 	}
 	return next
 }
+
+// isBelow reports whether a path is another one or below it.
+func isBelow(path, parent string) bool { return path == parent || strings.HasPrefix(path, parent+"/") }
 
 // withCredential returns a request with a key or token as its only credential; an empty one leaves the certificate of
 // the connection.
@@ -136,6 +146,7 @@ func (c *Console) signOut(q *request) (*answer, error) {
 	if err := c.Host.Operator().State.EndConsoleSession(q.Context(), q.session.ID, q.session.Ends); err != nil {
 		c.Log.WarnContext(q.Context(), "end of a console session not stored", slog.String("error", err.Error()))
 	}
+	c.endSignIn(q, q.session)
 	c.endStreams(q.session.ID)
 	http.SetCookie(q.writer, newCookie(q.Request, "", signedOutLife))
 	return &answer{location: signInPath}, nil

@@ -2,9 +2,12 @@ package console
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"strings"
+	"time"
 
+	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/runtime"
 	"hatchel/runtime/observe/metrics"
@@ -17,12 +20,14 @@ const statePath = "/console/state"
 type stateData struct {
 	*runtime.ServerState
 	Systems []systemRow
+	SignIn  []dependency // of a sign_in block
 }
 
 // systemRow is a connection on the page.
 type systemRow struct {
 	metrics.Connection
-	Note string
+	Note       string
+	Credential *adapters.CredentialState // nil if it fetches none
 }
 
 // state shows the systems that the server depends on, and what is in its memory.
@@ -31,11 +36,37 @@ func (c *Console) state(q *request) (*answer, error) {
 	for i, conn := range data.Connections {
 		row := systemRow{Connection: conn}
 		if i < len(data.Health) { // unless a reload came between
-			row.Note = cmp.Or(data.Health[i].Error, data.Health[i].Reason)
+			row.Note, row.Credential = cmp.Or(data.Health[i].Error, data.Health[i].Reason), data.Health[i].Credential
+			if row.Credential != nil {
+				row.Note = cmp.Or(row.Note, row.Credential.Failure)
+			}
 		}
 		data.Systems = append(data.Systems, row)
 	}
+	data.SignIn = c.signInState(q.Context())
 	return &answer{template: "server-state", title: "State", data: data}, nil
+}
+
+// providerTimeout bounds the load of the metadata of a provider, which are kept.
+const providerTimeout = time.Second
+
+// signInState returns the state of what people sign in with; nothing without a sign_in block.
+func (c *Console) signInState(ctx context.Context) []dependency {
+	s := c.Host.Current().SignIn
+	if s == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, providerTimeout)
+	defer cancel()
+	provider, keys := dependency{"provider " + hostOf(s.Decl.Provider), conditionOf(true), ""}, 0
+	if err := s.Provider.Health(ctx); err != nil {
+		provider.condition, provider.Note = conditionOf(false), err.Error()
+	}
+	grants, open := c.Host.Operator().State.CurrentGrants(), condition{"bad", "not open"}
+	if grants != nil {
+		keys, open = len(grants.Keys()), condition{"ok", "open"}
+	}
+	return []dependency{provider, {"keys of tokens", open, count(keys, "key") + " published"}}
 }
 
 // upState says whether a system answers.

@@ -10,6 +10,7 @@ import (
 
 	"hatchel/internal/cut"
 	"hatchel/internal/printable"
+	"hatchel/internal/wildcard"
 	"hatchel/runtime/durable/audit"
 	"hatchel/runtime/stage/task"
 )
@@ -54,7 +55,7 @@ func left(t, now time.Time) string {
 }
 
 // matches reports whether a pattern, in which * matches any characters, is empty or matches a text.
-func matches(pattern, text string) bool { return pattern == "" || audit.MatchAny(pattern, text) }
+func matches(pattern, text string) bool { return pattern == "" || wildcard.MatchAny(pattern, text) }
 
 // shellCommand returns a command for a shell, with those flags that have a value.
 func shellCommand(command string, flags [][2]string) string {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"hatchel/hcl"
@@ -47,7 +48,7 @@ func newToolData(g *served.Served, name string) (*toolData, error) {
 	t := p.Tool()
 	entry, _ := g.ToolEntry(name)
 	return &toolData{
-		Tool: t, Facts: factsOf(t), Rules: p.ListRules(g.Config.Server.DenyByDefault),
+		Tool: t, Facts: factsOf(t, g.Config.Sources), Rules: p.ListRules(g.Config.Server.DenyByDefault),
 		Modern: indentJSON(entry.Modern), Legacy: indentJSON(entry.Legacy),
 		SameInBothEras: bytes.Equal(entry.Modern, entry.Legacy),
 	}, nil
@@ -61,13 +62,16 @@ func indentJSON(text []byte) string {
 	return out.String()
 }
 
-// factsOf returns the limits and properties of a tool, each with its name.
-func factsOf(t *hcl.Tool) (facts [][2]string) {
+// factsOf returns the limits and properties of a tool, each with its name. Sources are the files of the configuration.
+func factsOf(t *hcl.Tool, sources map[string][]byte) (facts [][2]string) {
 	add := func(name, format string, args ...any) {
 		facts = append(facts, [2]string{name, fmt.Sprintf(format, args...)})
 	}
 	add("Source", "%s", positionOf(t.Range))
 	add("Runs", "%s", backendsOf(t))
+	if as := identitiesOf(nil, t, sources); as != nil {
+		add("Runs as", "%s", strings.Join(as, "; "))
+	}
 	if t.Missing != "" {
 		add("Refused", "every call, because %s is missing", t.Missing)
 	}
@@ -93,6 +97,31 @@ func factsOf(t *hcl.Tool) (facts [][2]string) {
 	}
 	add("Text", "at most %s for a model", t.MaxText)
 	return facts
+}
+
+// identitiesOf appends as whom the connections of a tool, and of the tools that it calls, act: each once, as the
+// configuration computes it. Connections whose calls all run as their login have none.
+func identitiesOf(all []string, t *hcl.Tool, sources map[string][]byte) []string {
+	for _, s := range t.Steps {
+		if called, ok := s.Backend.Config.(*hcl.ToolCall); ok && called.Tool != nil {
+			all = identitiesOf(all, called.Tool, sources)
+		}
+		conn := s.Backend.Connection
+		if conn == nil {
+			continue
+		}
+		var parts []string
+		for _, part := range conn.IdentityParts() {
+			at := part.Value.Range
+			source := string(sources[at.File][at.Start.Byte:at.End.Byte])
+			parts = append(parts, part.Label()+" = "+strings.Join(strings.Fields(source), " "))
+		}
+		text := conn.Name + ": " + strings.Join(parts, ", ")
+		if len(parts) > 0 && !slices.Contains(all, text) {
+			all = append(all, text)
+		}
+	}
+	return all
 }
 
 // backendsOf names the steps of a tool.

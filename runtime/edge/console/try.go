@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"hatchel/adapters/scrub"
 	"hatchel/hcl"
 	"hatchel/hcl/functions"
 	"hatchel/hcl/schema"
@@ -35,7 +36,7 @@ type tryData struct {
 	Result  *result
 
 	typed  string // Raw, also of sensitive arguments
-	hidden *output.Scrubber
+	hidden *scrub.Scrubber
 }
 
 // planned is what a call would do.
@@ -106,7 +107,7 @@ func (d *tryData) arguments(ctx context.Context, t *hcl.Tool, l schema.Lenience)
 		d.Problems = append(d.Problems, "Checking the arguments took longer than the timeout of the tool.")
 		return text, false
 	}
-	d.hidden = output.NewScrubber(output.SensitiveTexts(nil, values, t.Input, false))
+	d.hidden = scrub.New(output.SensitiveTexts(nil, values, t.Input, false))
 	if d.Raw != nil {
 		for _, v := range violations {
 			d.Problems = append(d.Problems, v.String())
@@ -213,7 +214,7 @@ const (
 // imageTypes are the media types of images that are shown, by their bytes.
 var imageTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
 
-func (c *Console) newResult(q *request, outcome *mcp.Outcome, hidden *output.Scrubber) *result {
+func (c *Console) newResult(q *request, outcome *mcp.Outcome, hidden *scrub.Scrubber) *result {
 	switch {
 	case outcome.Approval != "":
 		return &result{condition: waitsForApproval, Approval: outcome.Approval}

@@ -94,8 +94,9 @@ type Identity struct {
 	Groups []string `json:"groups,omitempty"`
 	// Scopes are those that were granted.
 	Scopes []string `json:"scopes,omitempty"`
-	// RequiredScopes are those that the issuer of a token demands of every token.
-	RequiredScopes []string `json:"-"`
+	// BaseScopes are those that a client asks for together with one that it lacks: what the issuer demands of every
+	// token, and for a sign-in at this server those that it has.
+	BaseScopes []string `json:"-"`
 	// Claims are those of a token or a certificate: an encoded JSON object, or nil.
 	Claims []byte `json:"claims,omitempty"`
 	// Headers are those headers of the request that may be read, by lower-case name.
@@ -106,9 +107,10 @@ type Identity struct {
 	Grant string `json:"-"`
 	// Expires is when the credential expires; zero for never. Streams end at that time.
 	Expires time.Time `json:"-"`
-	// Token returns the token of the request and its expiry. It is nil for other credentials. It is
-	// used for token exchange only and is never stored.
-	Token func() (text string, until time.Time) `json:"-"`
+	// Token returns the token of the request, or that of the provider where the caller has signed in, and its
+	// expiry. It is nil for other credentials. It is used for token exchange only and is never stored. It may
+	// ask the provider; its error is a sentence for the caller.
+	Token func(ctx context.Context) (text string, until time.Time, err error) `json:"-"`
 	// Metadata is the URL of the protected resource metadata for clients, or "".
 	Metadata string `json:"-"`
 }

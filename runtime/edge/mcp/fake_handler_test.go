@@ -134,8 +134,8 @@ func (toolsOnly) Complete(_ context.Context, req *mcp.CompleteRequest) (mcp.Comp
 func (toolsOnly) SubscribeResource(_ context.Context, _ *mcp.Caller, uri string) error {
 	return mcp.Unknown("resource", uri)
 }
-func (toolsOnly) UnsubscribeResource(string, string) {}
-func (toolsOnly) MayNotify(*mcp.Caller, string) bool { return true }
+func (toolsOnly) UnsubscribeResource(*mcp.Caller, string) {}
+func (toolsOnly) MayNotify(*mcp.Caller, string) bool      { return true }
 func (toolsOnly) Task(_ context.Context, req *mcp.TaskRequest) (mcp.Appender, error) {
 	return nil, mcp.Unknown("task", req.ID)
 }

@@ -145,12 +145,12 @@ func (s *fakeResources) setRevoked(uri string, revoked bool) {
 	s.revoked[uri] = revoked
 }
 
-func (s *fakeResources) UnsubscribeResource(toolset, uri string) {
+func (s *fakeResources) UnsubscribeResource(c *mcp.Caller, uri string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.followed[toolset+" "+uri]--
-	if s.followed[toolset+" "+uri] == 0 {
-		delete(s.followed, toolset+" "+uri)
+	s.followed[c.Toolset+" "+uri]--
+	if s.followed[c.Toolset+" "+uri] == 0 {
+		delete(s.followed, c.Toolset+" "+uri)
 	}
 }
 

@@ -35,10 +35,10 @@ type Handler interface {
 	Complete(ctx context.Context, req *CompleteRequest) (Completion, error)
 
 	// SubscribeResource starts to watch the resource at uri, so that Server.ResourceUpdated is called when it
-	// changes. For every SubscribeResource that returned nil there is one UnsubscribeResource with the same toolset
-	// and uri.
+	// changes. For every SubscribeResource that returned nil there is one UnsubscribeResource with the same caller, or
+	// a Snapshot of it, and uri.
 	SubscribeResource(ctx context.Context, caller *Caller, uri string) error
-	UnsubscribeResource(toolset, uri string)
+	UnsubscribeResource(caller *Caller, uri string)
 
 	// MayNotify reports whether a caller that follows the resource at uri may still be notified of
 	// it. It is called before each notification and must not block.

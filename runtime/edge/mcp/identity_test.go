@@ -171,7 +171,7 @@ func TestErrorsAboutTheCallerCarryAChallenge(t *testing.T) {
 }
 
 func TestKeptIdentityHasNoToken(t *testing.T) {
-	original := &mcp.Identity{Subject: "ada", Key: "one", Groups: []string{"staff"}, Token: func() (string, time.Time) { return "secret", time.Time{} }}
+	original := &mcp.Identity{Subject: "ada", Key: "one", Groups: []string{"staff"}, Token: func(context.Context) (string, time.Time, error) { return "secret", time.Time{}, nil }}
 	kept := original.WithoutToken()
 	if kept.Token != nil || kept.Owner() != original.Owner() || len(kept.Groups) != 1 {
 		t.Errorf("kept is %+v", kept)

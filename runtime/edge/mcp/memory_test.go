@@ -161,12 +161,11 @@ func TestRequestsTakeABoundedAmountOfMemory(t *testing.T) {
 	server := newServer(h, mcp.Options{Network: func(remote string) string { return strings.Split(remote, ":")[0] }})
 	body := callBody(`{"x":"` + strings.Repeat("a", largeBody) + `"}`) // of whatever it consists
 	var mu sync.Mutex
-	codes := map[string]map[int]int{}
+	codes := map[string]map[int]int{"192.0.2.1": {}, "192.0.2.2": {}, "192.0.2.3": {}}
 	var calls sync.WaitGroup
 	const each = 40
 	refused := make(chan struct{}, 3*each)
-	for _, caller := range []string{"192.0.2.1", "192.0.2.2", "192.0.2.3"} {
-		codes[caller] = map[int]int{}
+	for caller := range codes {
 		for range each {
 			calls.Go(func() {
 				w := post(server.For(""), caller+":1", strings.NewReader(body), int64(len(body)))

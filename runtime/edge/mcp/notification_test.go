@@ -54,7 +54,7 @@ func TestReaderThatMissedEventsIsNotifiedOfEverything(t *testing.T) {
 		go io.Copy(io.Discard, reply.Body)
 		synctest.Wait()
 		for i := range resources {
-			v.server.ResourceUpdated(fmt.Sprintf("note://%d", i))
+			v.server.ResourceUpdated(fmt.Sprintf("note://%d", i), nil)
 		}
 		synctest.Wait()
 		disconnect()
@@ -91,7 +91,7 @@ func TestLateListenerGetsOnlyTheCurrentTaskState(t *testing.T) {
 		synctest.Wait() // the acknowledgement is being written, and the client does not read it
 		for i := range 100 {
 			s.TaskChanged("parcel", fmt.Appendf(nil, `"taskId":"parcel","n":%d`, i))
-			s.ResourceUpdated("note://a")
+			s.ResourceUpdated("note://a", nil)
 		}
 		go client.Close()
 		all, _ := io.ReadAll(replies)

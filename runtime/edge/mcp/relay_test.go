@@ -361,7 +361,7 @@ func TestSubscriptionAtAnotherProcessNotifiesTheReader(t *testing.T) {
 				t.Errorf("process %d follows %d resources, want %d", i, n, want)
 			}
 		}
-		all[1].server.ResourceUpdated("note://a")
+		all[1].server.ResourceUpdated("note://a", nil)
 		events.expect("notifications/resources/updated", "note://a")
 		all[0].status("POST", `{"jsonrpc":"2.0","id":3,"method":"resources/unsubscribe","params":{"uri":"note://a"}}`, session)
 		all[1].expectFollowed(0, "unsubscribing")

@@ -88,14 +88,14 @@ func TestOfficialClientReadsAndSubscribesToResources(t *testing.T) {
 			}
 		}
 		waitUntil(t, ctx, "the client follows both notes", followed(2)) // in the modern era Subscribe returns earlier
-		s.server.ResourceUpdated("note://today")
+		s.server.ResourceUpdated("note://today", nil)
 		expectURI(t, ctx, updated, "note://today")
 		if err := session.Unsubscribe(ctx, &sdk.UnsubscribeParams{URI: "note://today"}); err != nil {
 			t.Error(err)
 		}
 		waitUntil(t, ctx, "the client follows one note", followed(1))
-		s.server.ResourceUpdated("note://today")
-		s.server.ResourceUpdated("note://mine")
+		s.server.ResourceUpdated("note://today", nil)
+		s.server.ResourceUpdated("note://mine", nil)
 		expectURI(t, ctx, updated, "note://mine")
 	})
 }

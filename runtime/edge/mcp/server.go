@@ -55,9 +55,11 @@ type Changes struct{ Tools, Prompts, Resources bool }
 // wait for them.
 func (s *Server) ListsChanged(in func(toolset string) Changes) { s.subscriptions.notifyLists(in) }
 
-// ResourceUpdated notifies the subscribers of the resource at uri, in every toolset. It does not
-// wait for them.
-func (s *Server) ResourceUpdated(uri string) { s.subscriptions.notify(topic{resourceTopic, uri}, nil) }
+// ResourceUpdated notifies the subscribers of the resource at uri, in every toolset: those whom of selects, nil for
+// all. It does not wait for them.
+func (s *Server) ResourceUpdated(uri string, of func(*Caller) bool) {
+	s.subscriptions.notifySome(topic{resourceTopic, uri}, of)
+}
 
 // TaskChanged notifies the subscribers of a task. The members are those of the object that
 // tasks/get returns, encoded and without braces. TaskChanged does not wait for the subscribers: a
@@ -283,6 +285,9 @@ type Options struct {
 	MaxFrame int   // bytes of a line: 16 MiB
 	MaxDepth int   // levels of nesting: 64
 
+	// StreamIdentity is the caller on a pair of streams; nil for a client that nothing describes.
+	StreamIdentity *Identity
+
 	// Legacy returns what serves the clients of the revisions up to 2025-11-25; nil serves only modern ones.
 	Legacy func(*Server) Legacy
 
@@ -329,19 +334,12 @@ func (o Options) withDefaults() Options {
 	if o.Network == nil {
 		o.Network = func(remote string) string { return remote }
 	}
-	return Options{
-		Network:         o.Network,
-		Logger:          cmp.Or(o.Logger, slog.New(slog.DiscardHandler)),
-		Refused:         o.Refused,
-		Observer:        o.Observer,
-		Names:           o.Names,
-		Remote:          o.Remote,
-		MaxBody:         cmp.Or(o.MaxBody, 4<<20),
-		MaxFrame:        cmp.Or(o.MaxFrame, 16<<20),
-		MaxDepth:        cmp.Or(o.MaxDepth, 64),
-		Legacy:          o.Legacy,
-		CallsPerSession: cmp.Or(o.CallsPerSession, 128),
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
+	o.MaxBody = cmp.Or(o.MaxBody, 4<<20)
+	o.MaxFrame = cmp.Or(o.MaxFrame, 16<<20)
+	o.MaxDepth = cmp.Or(o.MaxDepth, 64)
+	o.CallsPerSession = cmp.Or(o.CallsPerSession, 128)
+	return o
 }
 
 // The limits that all servers share.

@@ -62,7 +62,9 @@ func (c *stdioConn) initialize(m *Message, batch bool) []byte {
 	var reply []byte
 	var err *Error
 	began := time.Now()
-	defer func() { c.server.ObserveInitialize(&Caller{}, err, began) }()
+	caller := &Caller{}
+	c.identify(caller)
+	defer func() { c.server.ObserveInitialize(caller, err, began) }()
 	switch {
 	case c.server.legacy == nil:
 		err = c.server.unsupportedVersion(m.requestedVersion())
@@ -86,8 +88,15 @@ func (c *stdioConn) initialize(m *Message, batch bool) []byte {
 	return reply
 }
 
+// identify sets what is known of the user who has started the process.
+func (c *stdioConn) identify(caller *Caller) {
+	caller.Operates = true
+	caller.SetIdentity(c.server.options.StreamIdentity)
+}
+
 func (b *lineBatch) serveModern(m *Message) {
-	caller := &Caller{Toolset: b.conn.toolset, Operates: true}
+	caller := &Caller{Toolset: b.conn.toolset}
+	b.conn.identify(caller)
 	if err := b.conn.server.checkMeta(m, caller); err != nil {
 		b.replyNow(err.AppendReply(nil, m.ID))
 		return
@@ -105,7 +114,7 @@ func (b *lineBatch) serveLegacy(m *Message) {
 		p = b.conn.server.legacy.NewPeer(b.conn.toolset)
 	}
 	client, caller := p.Client(m)
-	caller.Operates = true
+	b.conn.identify(caller)
 	b.answer(m, p.Requests(), client, caller)
 }
 

@@ -82,7 +82,7 @@ func (sub *Subscription) Close() {
 	sub.mu.Unlock()
 	for uri, one := range resources {
 		if one.followed {
-			sub.server.Unfollow(sub.toolset, uri)
+			sub.server.Unfollow(one.caller, uri)
 		}
 	}
 }
@@ -239,7 +239,7 @@ func (sub *Subscription) AddResource(ctx context.Context, c *Caller, uri string)
 	}
 	sub.mu.Unlock()
 	if !current && added.err == nil {
-		sub.server.Unfollow(sub.toolset, uri)
+		sub.server.Unfollow(added.caller, uri)
 	}
 	return added.err
 }
@@ -274,6 +274,14 @@ func (sub *Subscription) mayNotify(uri string) bool {
 	return may || !before
 }
 
+// readsAs reports whether the subscription to a resource is that of a caller whom of selects.
+func (sub *Subscription) readsAs(uri string, of func(*Caller) bool) bool {
+	sub.mu.Lock()
+	one := sub.resources[uri]
+	sub.mu.Unlock()
+	return one != nil && of(one.caller)
+}
+
 // RemoveResource ends the subscription to a resource, if there is one.
 func (sub *Subscription) RemoveResource(uri string) {
 	sub.mu.Lock()
@@ -282,7 +290,7 @@ func (sub *Subscription) RemoveResource(uri string) {
 	sub.removeLocked(uri)
 	sub.mu.Unlock()
 	if followed {
-		sub.server.Unfollow(sub.toolset, uri)
+		sub.server.Unfollow(one.caller, uri)
 	}
 }
 
@@ -324,9 +332,9 @@ func (s *Server) mayFollow(c *Caller, uri string) (may bool) {
 }
 
 // Unfollow undoes follow. No client may be waiting, so a panic is only logged.
-func (s *Server) Unfollow(toolset, uri string) {
+func (s *Server) Unfollow(c *Caller, uri string) {
 	defer s.logPanic("unsubscribe failed", uri)
-	s.handler.UnsubscribeResource(toolset, uri)
+	s.handler.UnsubscribeResource(c, uri)
 }
 
 // logPanic is deferred. It logs a panic about a resource.

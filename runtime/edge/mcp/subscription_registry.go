@@ -108,6 +108,27 @@ func (r *subscriptionRegistry) has(t topic) bool {
 	return len(r.byTopic[t]) > 0
 }
 
+// notifySome notifies the subscriptions to a resource: those of callers whom of selects, nil for all.
+func (r *subscriptionRegistry) notifySome(t topic, of func(*Caller) bool) {
+	if of == nil {
+		r.notify(t, nil)
+		return
+	}
+	r.mu.Lock()
+	subscribers := slices.Collect(maps.Keys(r.byTopic[t]))
+	r.mu.Unlock()
+	for _, sub := range subscribers {
+		if !sub.readsAs(t.name, of) { // takes the lock of sub, which add is called with
+			continue
+		}
+		r.mu.Lock()
+		if _, still := r.byTopic[t][sub]; still {
+			sub.mailbox.put(t, nil)
+		}
+		r.mu.Unlock()
+	}
+}
+
 // notify notifies the subscriptions to a topic.
 func (r *subscriptionRegistry) notify(t topic, payload []byte) {
 	r.mu.Lock()

@@ -78,7 +78,7 @@ func TestUnfollowIsCalledOnceHoweverTheSubscriptionEnds(t *testing.T) {
 			defer stalled.Body.Close()
 			v.expectFollowed(1, "listening")
 			for range 40 {
-				v.server.ResourceUpdated("note://a")
+				v.server.ResourceUpdated("note://a", nil)
 				synctest.Wait()
 			}
 			time.Sleep(31 * time.Second) // longer than SendTimeout
@@ -160,7 +160,7 @@ func TestEveryFollowHasItsUnfollowUnderConcurrency(t *testing.T) {
 					one.Go(func() {
 						method := []string{"resources/subscribe", "resources/unsubscribe"}[j%2]
 						readAll(v.send(t.Context(), "POST", fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":{"uri":"note://%d"}}`, 10+j, method, j/4), s...))
-						v.server.ResourceUpdated("note://0")
+						v.server.ResourceUpdated("note://0", nil)
 						v.server.ListsChanged(sameChanges(mcp.Changes{Resources: true}))
 						if j == 6 && i%2 == 0 {
 							readAll(v.send(t.Context(), "DELETE", "", s...))
@@ -316,7 +316,7 @@ func TestSlowFollowSendsKeepAlives(t *testing.T) {
 		received := make(chan string, 1)
 		go func() { received <- readAll(got) }()
 		time.Sleep(30 * time.Second)
-		s.ResourceUpdated("note://a")
+		s.ResourceUpdated("note://a", nil)
 		synctest.Wait()
 		if err := s.Shutdown(t.Context()); err != nil {
 			t.Error(err)
@@ -357,8 +357,8 @@ func TestRevokedSubscriberIsNotifiedOnce(t *testing.T) {
 				changes := func(want string) {
 					t.Helper()
 					for range 3 {
-						v.server.ResourceUpdated("note://a")
-						v.server.ResourceUpdated("note://b")
+						v.server.ResourceUpdated("note://a", nil)
+						v.server.ResourceUpdated("note://b", nil)
 						synctest.Wait()
 					}
 					got := ""

@@ -255,7 +255,7 @@ func runArchive(t *testing.T, ctx context.Context, path string, over func(*testi
 			lists := mcp.Changes{Tools: strings.Contains(arg, "tools"), Prompts: strings.Contains(arg, "prompts"), Resources: strings.Contains(arg, "resources")}
 			w.server.ListsChanged(func(string) mcp.Changes { return lists })
 		case "updated":
-			w.server.ResourceUpdated(arg)
+			w.server.ResourceUpdated(arg, nil)
 		case "task":
 			w.server.TaskChanged(arg, f.Data[:len(f.Data)-1])
 		case "wait":

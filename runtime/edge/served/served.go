@@ -15,6 +15,7 @@ import (
 	"hatchel/runtime/durable/store"
 	"hatchel/runtime/edge/auth"
 	"hatchel/runtime/edge/mcp"
+	"hatchel/runtime/edge/signin/provider"
 	"hatchel/runtime/observe/metrics"
 	"hatchel/runtime/observe/probe"
 	"hatchel/runtime/stage/files"
@@ -39,6 +40,8 @@ type Served struct {
 	Audit         AuditLog            // nil when requests are not recorded
 	Metrics       *metrics.Metrics    // nil when nothing is measured
 	Console       *hcl.Console        // nil for no console
+	SignIn        *SignIn             // nil when this is no authorization server
+	Provider      *provider.Provider  // of the sign_in block, also where SignIn is nil; nil without a block
 	Probes        *probe.Set
 	Views         Views
 }
@@ -122,10 +125,18 @@ func (s *Served) ListRules() []call.OperationRules {
 	return all
 }
 
-// Probe asks the servers behind all connections, backends, issuers and webhooks whether they will
+// Probe asks the servers behind all connections, backends, issuers, sign-in and webhooks whether they will
 // work, and reports what fails. It is what `validate --connect` does after a load.
 func (s *Served) Probe(ctx context.Context) hcl.Diagnostics {
 	diags := append(s.Probes.Check(ctx), s.Authenticator.Probe(ctx)...)
+	if s.Provider != nil {
+		if err := s.Provider.Probe(ctx); err != nil {
+			diags = append(diags, &hcl.Diagnostic{
+				Summary: "Provider not available", Detail: "Nobody can sign in: " + err.Error() + ".",
+				Subject: s.Config.Auth.SignIn.Range,
+			})
+		}
+	}
 	diags = append(diags, store.ProbeWebhooks(ctx, s.Config)...)
 	s.Views.Publish()
 	return diags.Sort()
@@ -160,6 +171,13 @@ func (s *Served) Allows(ctx context.Context, rule *hcl.Condition, c *mcp.Caller,
 	return may && err == nil
 }
 
+// AllowsIdentity reports whether a rule of sign_in is true for a person.
+func (s *Served) AllowsIdentity(rule *hcl.Condition, i *mcp.Identity) bool {
+	caller := new(mcp.Caller)
+	caller.SetIdentity(i)
+	return s.Allows(s.Env.Running, rule, caller, "rule of sign_in not evaluated")
+}
+
 // AuditHealth checks the audit log, and tries again after a failed record; nil when requests are
 // not recorded.
 func (s *Served) AuditHealth(ctx context.Context) *store.Health {
@@ -174,9 +192,9 @@ func (s *Served) AuditHealth(ctx context.Context) *store.Health {
 	return &store.Health{OK: true}
 }
 
-// Record adds a record of a request that is no call.
+// Record adds a record of a request that is no call. It gets an ID when it has none.
 func (s *Served) Record(ctx context.Context, r *audit.Record) {
-	r.ID = rand.Text()
+	r.ID = cmp.Or(r.ID, rand.Text())
 	if err := s.Env.Audit.Append(r, false); err != nil {
 		s.Env.LogAuditFailure(ctx, err)
 	}
@@ -277,7 +295,7 @@ func (s *Served) ToolEntry(name string) (mcp.Entry, bool) {
 // ServerNames returns the names under which the server is served.
 func (s *Served) ServerNames() mcp.Names {
 	c := s.Config
-	names := mcp.Names{Hosts: c.Server.Hosts}
+	names := mcp.Names{Hosts: c.Hosts()}
 	if c.Server.CORS != nil {
 		names.Origins = c.Server.CORS.Origins
 	}

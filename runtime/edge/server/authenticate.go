@@ -66,7 +66,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, refusal *auth.Re
 	http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout))
 	closeIfUnread(w, r)
 	s.audit(r, refusal.Status, refusal.Reason)
-	if isUnder(r, "/approvals") || r.URL.Path == "/events" {
+	if isUnder(r, "/approvals") || isUnder(r, "/sign-ins") || r.URL.Path == "/events" {
 		writeJSON(w, refusal.Status, &Error{Message: refusal.Reason})
 		return
 	}

@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -17,8 +18,10 @@ import (
 	"time"
 	"unicode/utf8"
 
+	hosts "hatchel/internal/hostname"
 	"hatchel/internal/neterror"
 	"hatchel/internal/proxy"
+	"hatchel/runtime/durable/grant"
 	"hatchel/runtime/durable/store"
 	"hatchel/runtime/edge/console"
 	"hatchel/runtime/stage/approval"
@@ -29,19 +32,30 @@ const (
 	maxClientResponse = 1 << 30          // bytes
 )
 
-// Client uses the HTTP API of a server: it lists and decides approvals, and reads what is served. Its methods fail with
-// approval.ErrNotFound, an approval.DecidedError, or a sentence that names the server.
+// Client uses the HTTP API of a server: it lists and decides approvals, lists and ends sign-ins, and reads what is
+// served. Its methods fail with approval.ErrNotFound, grant.ErrNotFound, an approval.DecidedError, or a sentence that
+// names the server.
 type Client struct {
 	http      *http.Client
 	base      string
 	key       string
 	userAgent string
+	withToken WithToken
 }
+
+// WithToken makes a request with a token, or with none, and makes it again with another one while the server asks for
+// that. It returns the last response.
+type WithToken func(
+	ctx context.Context, send func(token string) (*http.Response, error),
+) (*http.Response, error)
 
 // NewClient returns a client for the server at a base URL. Every request carries the key as a
 // bearer token, unless it is empty; redirects are not followed.
 func NewClient(base, key, userAgent string) *Client {
 	return &Client{
+		withToken: func(_ context.Context, send func(string) (*http.Response, error)) (*http.Response, error) {
+			return send(key)
+		},
 		http: &http.Client{
 			Timeout:       clientTimeout,
 			Transport:     proxy.NewTransport(),
@@ -50,6 +64,9 @@ func NewClient(base, key, userAgent string) *Client {
 		base: base, key: key, userAgent: userAgent,
 	}
 }
+
+// UseTokens has every request carry a token in place of the key. It is called before the first one.
+func (c *Client) UseTokens(w WithToken) { c.withToken = w }
 
 // Close closes idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
@@ -105,6 +122,35 @@ func (c *Client) DecideApproval(
 // LookAgain has the state before a call read again, and returns its approval as JSON.
 func (c *Client) LookAgain(ctx context.Context, id string) ([]byte, error) {
 	return c.do(ctx, http.MethodPost, "/approvals/"+url.PathEscape(id)+"/look", []byte("{}"))
+}
+
+// ListSignIns returns a page of the sign-ins that the holder of the key may see, and the cursor of the next page.
+func (c *Client) ListSignIns(ctx context.Context, q grant.Query) ([]*grant.SignIn, string, error) {
+	query := url.Values{
+		"subject": {q.Subject}, "client": {q.Client}, "limit": {strconv.Itoa(q.Limit)}, "after": {q.After},
+	}
+	var page signInPage
+	err := c.signIns(ctx, http.MethodGet, "/sign-ins?"+query.Encode(), nil, &page)
+	return page.SignIns, page.Next, err
+}
+
+// EndSignIn ends a sign-in and returns what it was. The error of one that is not there is grant.ErrNotFound.
+func (c *Client) EndSignIn(ctx context.Context, id string) (*grant.SignIn, error) {
+	ended := new(grant.SignIn)
+	err := c.signIns(ctx, http.MethodPost, "/sign-ins/"+url.PathEscape(id)+"/revoke", []byte("{}"), ended)
+	return ended, err
+}
+
+// signIns makes a request about sign-ins and decodes its response.
+func (c *Client) signIns(ctx context.Context, method, path string, body []byte, into any) error {
+	text, err := c.do(ctx, method, path, body)
+	switch {
+	case errors.Is(err, approval.ErrNotFound):
+		return grant.ErrNotFound
+	case err == nil && json.Unmarshal(text, into) != nil:
+		return c.notAServer()
+	}
+	return err
 }
 
 // Lock returns the lock of what the server serves.
@@ -175,28 +221,36 @@ func (c *Client) do(ctx context.Context, method, path string, body []byte) ([]by
 	return text, nil
 }
 
-// authorize adds to a request who makes it, and which media type the response has.
-func (c *Client) authorize(request *http.Request, media string) {
-	if c.key != "" {
-		request.Header.Set("Authorization", "Bearer "+c.key)
-	}
-	request.Header.Set("User-Agent", c.userAgent)
-	request.Header.Set("Accept", media)
+// exchange makes a request as who uses the client, for a response of a media type.
+func (c *Client) exchange(
+	ctx context.Context, do func(*http.Request) (*http.Response, error), method, path string, body []byte, media string,
+) (*http.Response, error) {
+	return c.withToken(ctx, func(token string) (*http.Response, error) {
+		request, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
+		if err != nil {
+			return nil, err
+		}
+		if token != "" {
+			request.Header.Set("Authorization", "Bearer "+token)
+		}
+		if body != nil {
+			request.Header.Set("Content-Type", "application/json")
+		}
+		request.Header.Set("User-Agent", c.userAgent)
+		request.Header.Set("Accept", media)
+		response, err := do(request)
+		if err != nil {
+			return nil, c.connectionError(err, method, path)
+		}
+		return response, nil
+	})
 }
 
 // send makes a request and returns the response, which is no redirect.
 func (c *Client) send(ctx context.Context, method, path string, body []byte) (status int, text []byte, err error) {
-	request, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
+	response, err := c.exchange(ctx, c.http.Do, method, path, body, "application/json")
 	if err != nil {
 		return 0, nil, err
-	}
-	c.authorize(request, "application/json")
-	if body != nil {
-		request.Header.Set("Content-Type", "application/json")
-	}
-	response, err := c.http.Do(request)
-	if err != nil {
-		return 0, nil, c.connectionError(err, method, path)
 	}
 	defer response.Body.Close()
 	text, err = io.ReadAll(io.LimitReader(response.Body, maxClientResponse))
@@ -222,7 +276,7 @@ func (c *Client) responseError(status int, text []byte) error {
 	var failed Error
 	if json.Unmarshal(text, &failed) != nil || failed.Message == "" {
 		failed = Error{Message: plainReason(text)}
-		if failed.Message == "" {
+		if failed.Message == "" && status != http.StatusUnauthorized {
 			return fmt.Errorf("%s answers with status %d and without a reason: check the address", c.base, status)
 		}
 		if status == http.StatusNotFound {
@@ -233,9 +287,14 @@ func (c *Client) responseError(status int, text []byte) error {
 	switch status {
 	case http.StatusUnauthorized:
 		if c.key == "" {
-			return fmt.Errorf("%s requires a key: set HATCHEL_KEY to your API key or token", c.base)
+			const text = "%s requires a key: set HATCHEL_KEY to your API key or token%s"
+			hint := ""
+			if u, problem := hosts.ParseURL(c.base, 0); problem == "" && hosts.IsReadable(u) {
+				hint = ". People sign in by a browser at addresses with https alone"
+			}
+			return fmt.Errorf(text, c.base, hint)
 		}
-		return fmt.Errorf("%s does not accept the key: %s", c.base, message)
+		return fmt.Errorf("%s does not accept the key: %s", c.base, cmp.Or(message, "it gives no reason"))
 	case http.StatusForbidden:
 		return fmt.Errorf("%s denies access: %s", c.base, message)
 	case http.StatusConflict:

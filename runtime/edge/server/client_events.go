@@ -28,24 +28,39 @@ type connectionFailure struct{ error }
 // Is implements the interface of package errors.
 func (connectionFailure) Is(target error) bool { return target == ErrStreamEnded }
 
+// isUnavailable reports whether a server does not answer, or the one that issues the token does not.
+func isUnavailable(err error) bool {
+	if _, ok := errors.AsType[connectionProblem](err); ok {
+		return true
+	}
+	var problem interface{ Unavailable() bool }
+	return errors.As(err, &problem) && problem.Unavailable()
+}
+
 // Events calls each with the lines of GET /events, each a JSON object with the id of an event. Query has its
 // parameters. It ends with the error of each, with nil at the end of a stream that does not follow, with ErrStreamEnded
 // when another one is interrupted, and with a sentence that names the server.
 func (c *Client) Events(ctx context.Context, query url.Values, each func(line []byte) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base+"/events?"+query.Encode(), nil)
-	if err != nil {
-		return err
-	}
-	c.authorize(request, event.LinesType)
 	streaming := *c.http
 	streaming.Timeout = 0 // the stream may be open for days
 	silence := time.AfterFunc(silenceTimeout, cancel)
 	defer silence.Stop()
-	response, err := streaming.Do(request)
-	if err != nil {
-		return connectionFailure{c.connectionError(err, http.MethodGet, "/events")}
+	do := func(r *http.Request) (*http.Response, error) {
+		silence.Reset(silenceTimeout)
+		response, err := streaming.Do(r)
+		if err == nil && response.StatusCode != http.StatusOK {
+			silence.Stop() // while a person signs in
+		}
+		return response, err
+	}
+	response, err := c.exchange(ctx, do, http.MethodGet, "/events?"+query.Encode(), nil, event.LinesType)
+	switch {
+	case isUnavailable(err):
+		return connectionFailure{err}
+	case err != nil:
+		return err
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {

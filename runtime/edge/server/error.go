@@ -17,7 +17,7 @@ import (
 	"hatchel/runtime/stage/files"
 )
 
-// Error is the JSON body of a request to /files or /approvals that failed.
+// Error is the JSON body of a request to /files, /approvals or /sign-ins that failed.
 type Error struct {
 	HTTPStatus int    `json:"-"`
 	Message    string `json:"error"` // a sentence for the caller
@@ -31,7 +31,7 @@ func (e *Error) Error() string { return e.Message }
 
 func newError(status int, message string) *Error { return &Error{HTTPStatus: status, Message: message} }
 
-// serveAPI answers a request to /files or /approvals with handle, which has written nothing when it
+// serveAPI answers a request to /files, /approvals or /sign-ins with handle, which has written nothing when it
 // returns an error. Describe returns the response to an error that is neither a refusal nor an Error;
 // nil for one that the endpoint does not know.
 func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request, handle func() error, describe func(error) *Error) {

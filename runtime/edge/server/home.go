@@ -42,6 +42,8 @@ type home struct {
 	Endpoint string // the URL of the MCP endpoint
 	Style    template.CSS
 
+	Provider string // where clients have people sign in; empty for nowhere
+
 	ClaudeCode, Cursor, VSCode string // what adds the server to these clients
 
 	Console    string // its URL; empty for none
@@ -110,6 +112,9 @@ func (s *Server) newHome(r *http.Request) *home {
 		}
 	}
 	keys := config.Auth != nil && len(config.Auth.Keys) > 0
+	if signIn := s.Host.Current().SignIn; signIn != nil { // which needs no key, and tokens are for this address
+		keys, page.Endpoint, page.Provider = false, signIn.Decl.Resource(""), hostOf(signIn.Decl.Provider)
+	}
 	page.addClients(clientName(config.Server.Name), keys)
 	if decl := s.Host.Current().Console; decl != nil {
 		at := s.consoleBase(r, base)
@@ -118,6 +123,15 @@ func (s *Server) newHome(r *http.Request) *home {
 		page.Command = "hatchel console --server " + at.String()
 	}
 	return page
+}
+
+// hostOf returns the host of an address.
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return address
+	}
+	return u.Host
 }
 
 // clientName returns a name of the server that every client accepts.

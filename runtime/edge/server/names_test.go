@@ -68,7 +68,7 @@ func serveNamed(t *testing.T, at net.Addr, config string) *namedServer {
 	t.Helper()
 	host := runtime.NewHost(t.Context(), runtime.HostOptions{
 		Build: runtime.Build{
-			Set: all.Set(), Dir: t.TempDir(), AuditLogs: new(runtime.AuditLogs), Console: new(runtime.Console),
+			Set: all.Set(), Dir: t.TempDir(), AuditLogs: new(runtime.AuditLogs), Console: new(runtime.Console), SignIn: true,
 		},
 	})
 	t.Cleanup(host.Close)

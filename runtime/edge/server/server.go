@@ -13,6 +13,7 @@ import (
 	"hatchel/runtime/edge/console"
 	"hatchel/runtime/edge/mcp"
 	"hatchel/runtime/edge/mcp/legacy"
+	"hatchel/runtime/edge/signin"
 	"hatchel/runtime/observe/logging"
 	"hatchel/runtime/stage/limit"
 )
@@ -28,6 +29,8 @@ type Options struct {
 	// RequireAuth refuses every HTTP request while the configuration declares no authentication.
 	// Set it for a listener that other machines can reach.
 	RequireAuth bool
+	// StreamIdentity is the caller of ServeStdio; nil for one that nothing describes.
+	StreamIdentity *mcp.Identity
 	// Sessions keep the sessions of clients over HTTP when the process ends.
 	Sessions store.Sessions
 	// Drain is how long Serve accepts new requests after its context has ended.
@@ -40,6 +43,7 @@ type Server struct {
 	Options
 	mcp      *mcp.Server
 	console  *console.Console
+	signIn   *signin.Server
 	stopping atomic.Bool // the shutdown has begun
 }
 
@@ -49,13 +53,14 @@ func New(o Options) *Server {
 	s.mcp = mcp.New(o.Host, mcp.Options{
 		Logger: o.Log.Logger, Refused: s.audit, Observer: o.Host.Telemetry(),
 		Names:  func() mcp.Names { return o.Host.Current().ServerNames() },
-		Remote: s.clientAddress, Network: limit.Network,
+		Remote: s.clientAddress, Network: limit.Network, StreamIdentity: o.StreamIdentity,
 		Legacy: legacy.New(legacy.Options{
 			Key: o.Sessions.Key, Store: o.Sessions.Store, Courier: o.Sessions.Courier,
 		}),
 	})
 	o.Sessions.Listen(s.mcp)
 	o.Host.SetNotifier(s.mcp)
+	s.signIn = s.newSignIn()
 	s.console = s.newConsole()
 	o.Host.SetConsoleHandler(http.HandlerFunc(s.serveConsoleListener))
 	o.Host.Telemetry().SetScrapeHandler(http.HandlerFunc(s.serveScrapes))
@@ -82,6 +87,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.serveFiles(w, r, true)
 		return
 	}
+	if signin.Handles(r) && s.Host.Current().SignIn != nil {
+		s.signIn.ServeHTTP(w, r)
+		return
+	}
 	if isUnder(r, "/console") { // which has sessions in place of credentials
 		s.serveConsole(w, r)
 		return
@@ -96,6 +105,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.serveFiles(w, r, false)
 	case isUnder(r, "/approvals"):
 		s.serveApprovals(w, r)
+	case isUnder(r, "/sign-ins"):
+		s.serveSignIns(w, r)
 	case r.URL.Path == "/readyz":
 		s.serveReadiness(w, r)
 	case r.URL.Path == "/events" && s.Host.Operator().HasEvents():

@@ -82,7 +82,7 @@ func StatePath(file, dir string, block *hcl.State) (string, error) {
 	switch {
 	case file != "":
 		return file, nil
-	case block == nil:
+	case block == nil || block.SQLite == "":
 		return defaultStatePath(dir)
 	case filepath.IsAbs(block.SQLite):
 		return block.SQLite, nil

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hatchel/runtime/call"
+	"hatchel/runtime/edge/mcp"
 )
 
 // versionInterval is the time between two checks of the versions of a document.
@@ -13,12 +14,14 @@ const versionInterval = time.Second
 
 // poller polls one document for as long as its resource is declared as it is.
 type poller struct {
-	registry     *Registry
-	subscription *subscription
-	ctx          context.Context
-	cancel       context.CancelFunc
-	ready        chan struct{} // closed after the first poll
-	probes       chan struct{} // of the resource
+	registry *Registry
+	uri      string
+	caller   *mcp.Caller            // the document is read as them
+	of       func(*mcp.Caller) bool // whom it is read for; nil for all
+	ctx      context.Context
+	cancel   context.CancelFunc
+	ready    chan struct{} // closed after the first poll
+	probes   chan struct{} // of the resource
 
 	refresh   time.Duration // between two readings; 0 for none
 	versioned bool          // a backend tells of changes without being read
@@ -29,13 +32,17 @@ type poller struct {
 }
 
 // newPoller returns nil when only a reload can change the document.
-func newPoller(r *Registry, s *subscription, resource *call.Resource) *poller {
+func newPoller(r *Registry, s *subscription, subscriber string, resource *call.Resource) *poller {
 	p := &poller{
-		registry: r, subscription: s, ready: make(chan struct{}), probes: resource.Probes,
+		registry: r, uri: s.uri, caller: s.subscribers[subscriber].caller,
+		ready: make(chan struct{}), probes: resource.Probes,
 		refresh: resource.Resource.Refresh, versioned: resource.IsVersioned(),
 	}
 	if !p.versioned && p.refresh == 0 {
 		return nil
+	}
+	if s.perCaller {
+		p.of = func(c *mcp.Caller) bool { return keyOf(c) == subscriber }
 	}
 	p.ctx, p.cancel = context.WithCancel(r.Context())
 	return p
@@ -75,7 +82,7 @@ func (p *poller) run(changed bool) {
 
 func (p *poller) notify() {
 	if p.ctx.Err() == nil {
-		p.registry.server.NotifyUpdated(p.subscription.uri)
+		p.registry.server.NotifyUpdated(p.uri, p.of)
 	}
 }
 
@@ -86,7 +93,7 @@ func (p *poller) checkVersion() bool {
 	}
 	version := ""
 	err := p.withResource(func(r *call.Resource, variables map[string]string) (err error) {
-		version, err = r.Version(p.ctx, p.subscription.caller, variables)
+		version, err = r.Version(p.ctx, p.caller, variables)
 		return err
 	})
 	if err != nil || version == p.version {
@@ -104,13 +111,13 @@ func (p *poller) read() bool {
 	}
 	var sum [sha256.Size]byte
 	err := p.withResource(func(r *call.Resource, variables map[string]string) (err error) {
-		sum, err = r.Sum(p.ctx, p.subscription.caller, p.subscription.uri, variables)
+		sum, err = r.Sum(p.ctx, p.caller, p.uri, variables)
 		return err
 	})
 	if err != nil {
 		if !p.failing && p.ctx.Err() == nil {
 			p.failing = true
-			p.registry.server.LogReadFailure(p.subscription.uri, err)
+			p.registry.server.LogReadFailure(p.uri, err)
 		}
 		return false
 	}
@@ -127,7 +134,7 @@ func (p *poller) withResource(do func(*call.Resource, map[string]string) error) 
 	case <-p.ctx.Done():
 		return context.Cause(p.ctx)
 	}
-	r, variables, release, err := p.registry.server.Resource(p.subscription.uri)
+	r, variables, release, err := p.registry.server.Resource(p.uri)
 	if err != nil {
 		return err
 	}

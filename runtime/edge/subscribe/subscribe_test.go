@@ -14,8 +14,8 @@ type noResources struct{}
 func (noResources) Resource(string) (*call.Resource, map[string]string, func(), error) {
 	return nil, nil, func() {}, nil
 }
-func (noResources) NotifyUpdated(string)         {}
-func (noResources) LogReadFailure(string, error) {}
+func (noResources) NotifyUpdated(string, func(*mcp.Caller) bool) {}
+func (noResources) LogReadFailure(string, error)                 {}
 
 func TestCallerWithManySubscriptionsIsRetainedOnce(t *testing.T) {
 	r := New(t.Context(), noResources{})
@@ -28,7 +28,9 @@ func TestCallerWithManySubscriptionsIsRetainedOnce(t *testing.T) {
 	}
 	callers := map[*mcp.Caller]bool{}
 	for _, s := range r.byURI {
-		callers[s.caller] = true
+		for _, one := range s.subscribers {
+			callers[one.caller] = true
+		}
 	}
 	if len(callers) != 3 {
 		t.Errorf("3 callers with 100 subscriptions each are retained as %d", len(callers))

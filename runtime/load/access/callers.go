@@ -5,10 +5,12 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"hatchel/hcl"
 	"hatchel/hcl/eval"
 	"hatchel/hcl/surface"
+	"hatchel/runtime/call"
 	"hatchel/runtime/edge/mcp"
 )
 
@@ -37,7 +39,8 @@ const (
 // that its rules or keys name, and one for each API key. Without an auth block the first one is an unknown caller. All
 // others have the claims and headers of as, which may be nil.
 //
-// A caller who is no API key has the scopes of as; without any, every scope that a tool or a rule names.
+// A caller who is no API key has the scopes of as; without any, every scope that a tool or a rule names, and of people
+// who sign in those that sign_in grants them.
 func Callers(cfg *hcl.Config, as *mcp.Identity) []Caller {
 	b := newCallerBuilder(cfg, as, surface.Of(cfg, nil))
 	callers := []Caller{b.first(as)}
@@ -128,12 +131,39 @@ func (b *callerBuilder) caller(name, subject string, groups, scopes []string) Ca
 	identity.Subject = cmp.Or(subject, b.as.Subject, someone)
 	identity.Groups = append([]string{}, groups...)
 	if identity.Scopes = scopes; scopes == nil {
-		identity.Scopes = append([]string{}, b.scopes...)
+		identity.Scopes = b.granted(identity)
 	}
 	return Caller{
 		Name: name, Groups: identity.Groups, Scopes: identity.Scopes,
 		caller: &mcp.Caller{Subject: identity.Subject, Identity: &identity, Revision: mcp.Revision20260728},
 	}
+}
+
+// granted returns the scopes that a caller can have who is no API key. Where tokens come from sign_in alone, these are
+// those of its scope blocks that admit the caller; a block that reads claims admits one whose claims are not known.
+func (b *callerBuilder) granted(identity mcp.Identity) []string {
+	scopes, auth := append([]string{}, b.scopes...), b.cfg.Auth
+	if auth == nil || auth.SignIn == nil || len(auth.Issuers)+len(auth.Introspections) > 0 || b.as.Scopes != nil {
+		return scopes
+	}
+	frame := eval.NewLoadFrame("", time.Now)
+	frame.Caller = call.CallerRoot(&mcp.Caller{Subject: identity.Subject, Identity: &identity})
+	return slices.DeleteFunc(scopes, func(name string) bool {
+		i := slices.IndexFunc(auth.SignIn.ScopeBlocks, func(s *hcl.Scope) bool { return s.Name == name })
+		if i < 0 {
+			return true
+		}
+		allow := auth.SignIn.ScopeBlocks[i].Allow
+		if allow == nil {
+			return false
+		}
+		readsClaims := func(path string) bool { return strings.HasPrefix(path, "caller.claims") }
+		if len(identity.Claims) <= len("{}") && slices.ContainsFunc(allow.Traversals(), readsClaims) {
+			return false
+		}
+		holds, err := allow.Eval(frame, nil)
+		return err == nil && !holds
+	})
 }
 
 // candidates returns the callers of the candidates that rules and keys do not name.
@@ -155,9 +185,12 @@ func (b *callerBuilder) candidates() (callers []Caller) {
 	return callers
 }
 
-// groups returns the groups that rules and keys name, sorted.
+// groups returns the groups that rules, keys and sign_in name, sorted.
 func (b *callerBuilder) groups() []string {
 	all := slices.Clone(b.named["caller.groups"])
+	if auth := b.cfg.Auth; auth != nil && auth.SignIn != nil {
+		all = slices.AppendSeq(all, maps.Values(auth.SignIn.GroupNames))
+	}
 	for _, key := range b.keys() {
 		all = append(all, key.Groups...)
 	}

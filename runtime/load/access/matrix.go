@@ -37,13 +37,16 @@ type Matrix struct {
 	// Unknown are parts of the caller, as in caller.claims.tenant, that rules read and that callers of the matrix
 	// do not have. The answers are those for a caller without them.
 	Unknown []string `json:"unknown"`
+	// Needs are sentences about what tools need of the caller to act in a database.
+	Needs []string `json:"needs,omitempty"`
 }
 
 // New answers for each tool of a configuration without errors and each caller. It makes no call.
 func New(cfg *hcl.Config, callers []Caller) *Matrix {
 	all := rows(cfg, cfg.Tools, callers)
 	callers = withoutRepetitions(callers, all)
-	return &Matrix{Callers: callers, Tools: all, Unknown: unknownParts(cfg, callers)}
+	return &Matrix{Callers: callers, Tools: all, Unknown: unknownParts(cfg, callers),
+		Needs: identityNotes(cfg)}
 }
 
 // withoutRepetitions returns the callers without the candidates that are none of their own, whose answers it removes.

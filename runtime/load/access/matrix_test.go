@@ -40,6 +40,32 @@ func keys(groups string, names ...string) string {
 	return src.String()
 }
 
+// signIn has tools that need a scope: one that only the board is granted, and one that nobody is granted.
+const signIn = `auth {
+  sign_in {
+    url            = "https://tools.example"
+    provider       = "https://id.example"
+    client_id      = "tools"
+    assertion_file = "/run/token"
+    group_names    = { g1 = "finance", g2 = "board", g3 = "staff" }
+    scope "pay" {
+      description = "Pay"
+      allow       = "'board' in caller.groups"
+    }
+  }
+}
+tool "pays" {
+  description = "Pays."
+  scopes      = ["pay"]
+  text        = "x"
+}
+tool "reads" {
+  description = "Reads."
+  scopes      = ["read"]
+  text        = "x"
+}
+`
+
 var matrices = []struct {
 	claim, src string
 	groups     []string
@@ -49,6 +75,18 @@ var matrices = []struct {
 	{claim: "without rules and without authentication anyone may call", src: tools("look"), want: `
 tool  anyone
 look  yes
+`},
+	{claim: "people who sign in have the groups of group_names, and the scopes that these are granted", src: signIn + tools("look", "pay") + `
+policy "staff" {
+  tools = ["look"]
+  allow = "'finance' in caller.groups || 'board' in caller.groups"
+}
+`, want: `
+tool   no group  group board  group finance  group staff
+look   no        yes          yes            no
+pay    yes       yes          yes            yes
+pays   no        yes          no             no
+reads  no        no           no             no
 `},
 	{claim: "each answer has its word", src: tools("cut", "look", "pay", "wipe") + `
 policy "a" {

@@ -114,6 +114,7 @@ func (m *Matrix) printNotes(w io.Writer, separator string) error {
 		const text = "The answers are for callers without %s, which the rules read: give --claim or --header."
 		notes = append(notes, fmt.Sprintf(text, strings.Join(m.Unknown, ", ")))
 	}
+	notes = append(notes, m.Needs...)
 	if notes == nil {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"hatchel/adapters/all"
 	"hatchel/hcl"
 	"hatchel/hcl/surface"
 	"hatchel/runtime/load/access"
@@ -15,7 +16,16 @@ import (
 // load returns a configuration with this revision.
 func load(t testing.TB, src string) *hcl.Config {
 	t.Helper()
-	cfg, diags := hcl.Load(fstest.MapFS{"a.hcl": {Data: []byte(src)}}, hcl.Kinds{}, hcl.Options{}.ForCheck())
+	return loadFiles(t, map[string]string{"a.hcl": src})
+}
+
+func loadFiles(t testing.TB, texts map[string]string) *hcl.Config {
+	t.Helper()
+	files := fstest.MapFS{}
+	for name, text := range texts {
+		files[name] = &fstest.MapFile{Data: []byte(text)}
+	}
+	cfg, diags := hcl.Load(files, all.Set().Kinds(), hcl.Options{}.ForCheck())
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
@@ -115,6 +125,50 @@ func TestAReloadWaitsForTheDifferencesOfItsClass(t *testing.T) {
 	}
 }
 
+// TestAReloadWaitsForAnotherIdentity changes as whom the calls of a connection act, also by a local of another file.
+func TestAReloadWaitsForAnotherIdentity(t *testing.T) {
+	base := map[string]string{
+		"main.hcl": `connection "postgres" "desk" {
+  instances = { eu = "postgres://app@eu/desk", us = "postgres://app@us/desk" }
+  instance  = caller.claims.region
+  role      = local.roles[caller.claims.plan]
+  session   = { "app.tenant" = caller.claims.tenant, "app.groups" = jsonencode(caller.groups) }
+}
+tool "list" {
+  description = "List the tickets."
+  sql "desk" { query = "SELECT id FROM tickets LIMIT 10" }
+}
+`,
+		"locals.hcl": "locals { roles = { free = \"tenant_ro\", paid = \"tenant_rw\" } }\n",
+	}
+	served := loadFiles(t, base)
+	for _, c := range []struct{ old, new, held string }{
+		{`"app.groups" = jsonencode(caller.groups)`, ``, `widening connection postgres desk.session."app.groups": acts as another`},
+		{`caller.claims.tenant`, `caller.headers.x-tenant`, `widening connection postgres desk.session."app.tenant": acts as another`},
+		{`caller.claims.tenant`, `coalesce(caller.claims.tenant, "public")`, `widening connection postgres desk.session."app.tenant": acts as another`},
+		{`  role      = local.roles[caller.claims.plan]`, ``, "widening connection postgres desk.role: acts as another"},
+		{`"tenant_rw"`, `"owner"`, "widening connection postgres desk.role: role added: owner"},
+		{`caller.claims.region`, `"eu"`, "widening connection postgres desk.instance: acts as another"},
+		{`app@us/desk`, `app@eu/desk`, "widening connection postgres desk.instances.us: acts as another"},
+	} {
+		changed := map[string]string{}
+		for name, text := range base {
+			changed[name] = strings.Replace(text, c.old, c.new, 1)
+		}
+		next := loadFiles(t, changed)
+		g := Checker{Class: "widening"}
+		d := g.Decide(lockOf(served), served, next)
+		isLine := func(line string) bool { return strings.HasPrefix(line, c.held) }
+		if d.Held == nil || !slices.ContainsFunc(d.Held.Lines(), isLine) {
+			t.Errorf("%s → %s: held by %+v, not by %q", c.old, c.new, d.Held, c.held)
+		}
+		g = Checker{Class: "widening"}
+		if d := g.Decide(lockOf(next), served, next); d.Held != nil {
+			t.Errorf("%s → %s: held although the lock has it: %+v", c.old, c.new, d.Held)
+		}
+	}
+}
+
 func TestAReloadWaitsForALockThatCannotBeRead(t *testing.T) {
 	old, next := load(t, `tool "a" {
   description = "A."
@@ -175,6 +229,43 @@ func BenchmarkDifferences(b *testing.B) {
 	for b.Loop() {
 		if n := len(Differences(served, loaded)); n != 1 {
 			b.Fatalf("%d differences", n)
+		}
+	}
+}
+
+// TestAReloadWaitsForAWiderSignIn changes whom sign_in lets in, and through which clients.
+func TestAReloadWaitsForAWiderSignIn(t *testing.T) {
+	const base = `auth {
+  sign_in {
+    url            = "https://tools.example"
+    provider       = "https://id.example"
+    client_id      = "tools"
+    assertion_file = "/run/token"
+    allow          = "'finance' in caller.groups"
+    documents      = ["claude.ai"]
+  }
+}
+tool "look" {
+  description = "Look."
+  text        = "seen"
+}
+`
+	served := load(t, base)
+	for _, c := range []struct{ old, new, held string }{
+		{`["claude.ai"]`, `["claude.ai", "vscode.dev"]`, "widening auth.sign_in.documents: documents added: vscode.dev"},
+		{`"'finance' in caller.groups"`, `"'finance' in caller.groups || 'staff' in caller.groups"`, "widening auth.sign_in.allow: "},
+		{`"https://id.example"`, `"https://other.example"`, "widening auth.sign_in.provider: "},
+		{`documents `, "register { redirects = [\"loopback\"] }\n    documents ", "widening auth.sign_in.register: added: "},
+		{`["claude.ai"]`, `[]`, ""},
+		{`"'finance' in caller.groups"`, `"'finance' in caller.groups && 'board' in caller.groups"`, ""},
+	} {
+		changed := load(t, strings.Replace(base, c.old, c.new, 1))
+		d := (&Checker{Class: "widening"}).Decide(lockOf(served), served, changed)
+		switch {
+		case c.held == "" && d.Held != nil:
+			t.Errorf("%s: held by %q", c.new, d.Held.Lines())
+		case c.held != "" && (d.Held == nil || !slices.ContainsFunc(d.Held.Lines(), func(line string) bool { return strings.HasPrefix(line, c.held) })):
+			t.Errorf("%s: held by %v, not by %q", c.new, d.Held, c.held)
 		}
 	}
 }

@@ -124,7 +124,8 @@ func (r *Ring) Close() {
 	r.wakeLocked(false)
 }
 
-// Changed is called when another configuration is served: all listeners decide again what they see.
+// Changed is called when another configuration is served, and when the sign-in of a person has ended: all listeners
+// decide again what they see.
 func (r *Ring) Changed() {
 	r.generation.Add(1)
 	r.mu.Lock()

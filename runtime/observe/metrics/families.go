@@ -24,6 +24,7 @@ const (
 	callsWaiting  = "hatchel_calls_waiting"
 	callerCalls   = "hatchel_caller_calls_total"
 	refusalsTotal = "hatchel_refusals_total"
+	signInsTotal  = "hatchel_sign_ins_total"
 
 	backendDuration = "hatchel_backend_duration_seconds"
 	backendAttempts = "hatchel_backend_attempts_total"
@@ -81,6 +82,8 @@ var families = []Family{
 	{refusalsTotal, counter, []string{"reason"}, "Calls and requests that were refused, by what has refused them: " +
 		"policy, scope, limit, approval, argument, credential, memory (of the requests in progress), resets (of the " +
 		"streams of a connection, which was closed), key (of idempotency) or answer (of the client to a question)."},
+	{signInsTotal, counter, []string{"outcome"}, "What happened to sign-ins of a sign_in block: consented, denied, " +
+		"refused, refreshed, replayed, revoked, asserted, limited (too many requests of a network) or failed."},
 	{backendDuration, histogram, []string{"kind", "connection", "outcome"},
 		"Time of a backend block with its retries, pages and waits. The outcome is ok, failed, unavailable, not_sent " +
 			"or cancelled; connection is empty for a block without one."},

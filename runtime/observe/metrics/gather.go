@@ -18,6 +18,7 @@ func (m *Metrics) instruments() map[string]prometheus.Collector {
 		callsTotal: m.calls, callerCalls: m.callers, refusalsTotal: m.refusals, backendAttempts: m.backendAttempts,
 		backendPages: m.backendPages, backendReplaced: m.backendReplaced, approvalsTotal: m.approvals,
 		reloadsTotal: m.reloads, auditRecords: m.auditRecords, cacheTotal: m.cacheResults, hookFailures: m.hookFailures,
+		signInsTotal:  m.signIns,
 		callsInFlight: m.inFlight, callsWaiting: m.waiting,
 	}
 }

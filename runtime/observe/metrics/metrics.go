@@ -30,7 +30,7 @@ type Metrics struct {
 	durations, sessionDurations, backendDurations, approvalWaits, reloadDurations *prometheus.HistogramVec
 
 	calls, callers, refusals, backendAttempts, backendPages, backendReplaced, approvals, reloads, auditRecords,
-	cacheResults, hookFailures *prometheus.CounterVec
+	cacheResults, hookFailures, signIns *prometheus.CounterVec
 
 	inFlight, waiting *prometheus.GaugeVec
 
@@ -62,7 +62,7 @@ func New() *Metrics {
 		backendReplaced: newCounters(backendReplaced),
 		approvals:       newCounters(approvalsTotal), reloads: newCounters(reloadsTotal),
 		auditRecords: newCounters(auditRecords), cacheResults: newCounters(cacheTotal),
-		hookFailures: newCounters(hookFailures),
+		hookFailures: newCounters(hookFailures), signIns: newCounters(signInsTotal),
 
 		inFlight: newGauges(callsInFlight), waiting: newGauges(callsWaiting),
 	}
@@ -98,6 +98,13 @@ func (m *Metrics) refused(reason string) { m.refusals.WithLabelValues(reason).In
 func (m *Metrics) RefusedRequest() {
 	if m != nil {
 		m.refused(RefusedByCredential)
+	}
+}
+
+// SignIn counts what happened to a sign-in.
+func (m *Metrics) SignIn(outcome string) {
+	if m != nil {
+		m.signIns.WithLabelValues(outcome).Inc()
 	}
 }
 

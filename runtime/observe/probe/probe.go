@@ -6,11 +6,13 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"hatchel/adapters"
+	"hatchel/adapters/scrub"
 	"hatchel/hcl"
 	"hatchel/hcl/schema"
 	"hatchel/internal/logonce"
@@ -38,9 +40,10 @@ type Set struct {
 	Operations  []*call.Operation
 	Options
 
-	running sync.WaitGroup
-	begun   chan struct{} // closed when what is new was probed
-	left    []probe       // to be probed again; of the goroutine that probes
+	running  sync.WaitGroup
+	begun    chan struct{} // closed when what is new was probed
+	left     []probe       // to be probed again; of the goroutine that probes
+	unproved bool          // a connection may not keep callers apart; of the goroutine that probes
 
 	mu       sync.Mutex
 	problems map[string]problem // by "connection" or an operation's kind, and the name; guarded by mu
@@ -49,7 +52,7 @@ type Set struct {
 // Options are what a Set needs of its generation.
 type Options struct {
 	Running  context.Context // ends with the generation
-	Scrubber *result.Scrubber
+	Scrubber *scrub.Scrubber
 	Log      *slog.Logger
 	Logged   *logonce.Changes // problems that were logged; generations share it
 	// Shaper returns what shapes the results of a tool, and Learned is called when one has learned of more rows.
@@ -87,61 +90,109 @@ func (s *Set) probes() (all []probe) {
 
 // Check asks the servers behind all connections and backends whether they will work, and reports what fails.
 func (s *Set) Check(ctx context.Context) (diags hcl.Diagnostics) {
-	answers := s.pingConnections(ctx)
-	for _, c := range s.Connections {
-		if err := answers.wait(c.Decl); err != nil {
-			detail := s.Scrubber.Text(err.Error())
-			d := &hcl.Diagnostic{Summary: "Connection failed", Detail: detail, Subject: c.Decl.Range}
-			diags = append(diags, d)
-		}
-	}
+	answers := s.pingConnections(ctx, s.Connections)
+	proofs := s.runProofs(ctx, answers)
 	all := s.probes()
-	for i, err := range s.runProbes(ctx, all, answers) {
-		if err != nil && err != errNoAnswer {
-			diags = append(diags, all[i].backend.Diagnose(err)...)
+	errs := s.runProbes(ctx, all, answers)
+	failed := map[*hcl.Connection]bool{}
+	for i, c := range s.Connections {
+		found := c.Decl.DiagnoseCallers(proofs[i].faults, proofs[i].warnings)
+		if err := answers.find(c).wait(); err != nil {
+			found = hcl.Diagnostics{{Summary: "Connection failed", Detail: err.Error(), Subject: c.Decl.Range}}
+		}
+		failed[c.Decl] = failed[c.Decl] || found.HasErrors()
+		for _, d := range found {
+			if d.Detail = s.Scrubber.Text(d.Detail); c.Name != c.Decl.Name {
+				d.Detail = c.Name + ": " + d.Detail
+			}
+		}
+		diags = append(diags, found...)
+	}
+	for i, p := range all {
+		if err := errs[i]; err != nil && !p.isReported(err, failed) {
+			diags = append(diags, p.backend.Diagnose(err)...)
 		}
 	}
 	return diags
 }
 
-// Learn asks the reachable databases about the types of their rows.
-func (s *Set) Learn(ctx context.Context) { s.runProbes(ctx, s.probes(), s.pingConnections(ctx)) }
+// isReported reports whether the error of a probe is a consequence of what is reported of its connection.
+func (p probe) isReported(err error, failed map[*hcl.Connection]bool) bool {
+	return errors.As(err, new(*adapters.ConnectionError)) && failed[p.backend.Connection]
+}
 
-// connectionAnswers are the answers of connections to a ping.
-type connectionAnswers map[*hcl.Connection]*connectionAnswer
+// Learn asks the reachable databases about the types of their rows, but for those that a credential of the machine
+// signs in to: nothing is fetched for a list. Nothing else is contacted.
+func (s *Set) Learn(ctx context.Context) {
+	isSignedIn := func(c Connection) bool { return c.Login != nil && c.Login.Credential() != nil }
+	probes := slices.DeleteFunc(s.probes(), func(p probe) bool {
+		return slices.ContainsFunc(s.Connections, func(c Connection) bool {
+			return c.Decl == p.backend.Connection && isSignedIn(c)
+		})
+	})
+	asked := slices.DeleteFunc(slices.Clone(s.Connections), func(c Connection) bool {
+		_, creates := c.opens()
+		isProbed := slices.ContainsFunc(probes, func(p probe) bool { return c.Decl == p.backend.Connection })
+		return isSignedIn(c) || !creates && !isProbed
+	})
+	s.runProbes(ctx, probes, s.pingConnections(ctx, asked))
+}
+
+// connectionAnswers are the answers of connections to a ping, one for each of their instances.
+type connectionAnswers map[*hcl.Connection][]*connectionAnswer
 
 type connectionAnswer struct {
+	name  string        // of the connection or its instance
 	known chan struct{} // closed when err is set
 	err   error
 }
 
-// wait returns the error of a connection; nil for one that cannot be pinged.
-func (a connectionAnswers) wait(conn *hcl.Connection) error {
-	answer := a[conn]
-	if answer == nil {
+// find returns the answer of a connection or its instance; nil for one that cannot be pinged.
+func (a connectionAnswers) find(c Connection) *connectionAnswer {
+	for _, answer := range a[c.Decl] {
+		if answer.name == c.Name {
+			return answer
+		}
+	}
+	return nil
+}
+
+// wait returns the error of an answer; nil for no answer.
+func (a *connectionAnswer) wait() error {
+	if a == nil {
 		return nil
 	}
-	<-answer.known
-	return answer.err
+	<-a.known
+	return a.err
+}
+
+// waitAny returns an error if no instance of a connection answers.
+func (a connectionAnswers) waitAny(conn *hcl.Connection) (err error) {
+	for _, answer := range a[conn] {
+		if err = answer.wait(); err == nil {
+			return nil
+		}
+	}
+	return err
 }
 
 // errNoAnswer is the error of a probe whose connection does not answer.
-var errNoAnswer = errors.New("the connection does not answer")
+var errNoAnswer = &adapters.ConnectionError{Cause: errors.New("the connection does not answer")}
 
-// pingConnections begins to ping all connections that can be pinged. One that opens what another one
-// creates is pinged after that.
-func (s *Set) pingConnections(ctx context.Context) connectionAnswers {
+// pingConnections begins to ping the connections that can be pinged. One that opens what another one creates is pinged
+// after that.
+func (s *Set) pingConnections(ctx context.Context, all []Connection) connectionAnswers {
 	answers, creators := connectionAnswers{}, map[string][]*hcl.Connection{}
-	for _, h := range s.Connections {
+	for _, h := range all {
 		if h.Conn != nil {
-			answers[h.Decl] = &connectionAnswer{known: make(chan struct{})}
+			answers[h.Decl] = append(answers[h.Decl], &connectionAnswer{h.Name, make(chan struct{}), nil})
 		}
 		if name, creates := h.opens(); creates {
 			creators[name] = append(creators[name], h.Decl)
 		}
 	}
-	for _, h := range s.Connections {
-		answer := answers[h.Decl]
+	for _, h := range all {
+		answer := answers.find(h)
 		if answer == nil {
 			continue
 		}
@@ -149,7 +200,7 @@ func (s *Set) pingConnections(ctx context.Context) connectionAnswers {
 			defer close(answer.known)
 			if name, creates := h.opens(); !creates {
 				for _, creator := range creators[name] {
-					answers.wait(creator)
+					_ = answers.waitAny(creator)
 				}
 			}
 			ctx, cancel := context.WithTimeout(ctx, answerTimeout)
@@ -168,7 +219,7 @@ func (s *Set) runProbes(ctx context.Context, all []probe, answers connectionAnsw
 	var running sync.WaitGroup
 	for i, p := range all {
 		running.Go(func() {
-			if answers.wait(p.backend.Connection) != nil {
+			if answers.waitAny(p.backend.Connection) != nil {
 				errs[i] = errNoAnswer
 				return
 			}
@@ -188,6 +239,39 @@ func (s *Set) runProbes(ctx context.Context, all []probe, answers connectionAnsw
 	return errs
 }
 
+// proof is what a connection has found about whom its calls act as.
+type proof struct{ faults, warnings error }
+
+// runProofs asks the connections that answer, all at once, whether they keep callers apart. There is a proof for each
+// connection.
+func (s *Set) runProofs(ctx context.Context, answers connectionAnswers) []proof {
+	actions := map[*hcl.Connection][]adapters.Action{}
+	for _, o := range s.Operations {
+		for _, step := range o.Steps {
+			actions[step.Decl.Backend.Connection] = append(actions[step.Decl.Backend.Connection], step.Action)
+		}
+	}
+	proofs := make([]proof, len(s.Connections))
+	var running sync.WaitGroup
+	for i, c := range s.Connections {
+		prover, ok := c.Conn.(adapters.Prover)
+		if !ok {
+			continue
+		}
+		running.Go(func() {
+			if answers.find(c).wait() != nil {
+				return
+			}
+			defer failure.Recover(&proofs[i].faults)
+			ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+			defer cancel()
+			proofs[i].faults, proofs[i].warnings = prover.Prove(ctx, actions[c.Decl])
+		})
+	}
+	running.Wait()
+	return proofs
+}
+
 // acceptRowType takes the type of the rows of an operation.
 func (s *Set) acceptRowType(o *call.Operation, rows *schema.Type) {
 	if o.Kind == "tool" && s.Shaper(o.Decl.Name).LearnRows(rows) {
@@ -195,12 +279,13 @@ func (s *Set) acceptRowType(o *call.Operation, rows *schema.Type) {
 	}
 }
 
-// Connection is a connection whose health is reported.
+// Connection is a connection, or an instance of one, whose health is reported.
 type Connection struct {
 	Decl  *hcl.Connection
-	Name  string
-	Conn  adapters.Health // nil when it cannot be pinged
-	Pool  adapters.Pooled // nil when it has none
+	Name  string            // with the key of the instance
+	Conn  adapters.Health   // nil when it cannot be pinged
+	Pool  adapters.Pooled   // nil when it has none
+	Login adapters.SignedIn // nil when it fetches no credential
 	Guard *adapters.ConnectionGuard
 	Seen  *atomic.Int32 // what the last ping came to: unpinged, answered or unanswered
 }
@@ -222,6 +307,9 @@ func (p Connection) remember(h *ConnectionHealth, changed func(name, state, mess
 	}
 }
 
+// label returns the kind and the name of the connection, for operators.
+func (p Connection) label() string { return p.Decl.Kind + "." + p.Name }
+
 // opens returns what adapters.Creator does; nothing for a connection that is none.
 func (p Connection) opens() (name string, creates bool) {
 	if c, ok := p.Conn.(adapters.Creator); ok {
@@ -237,6 +325,8 @@ type ConnectionHealth struct {
 	Error   string `json:"error,omitempty"`
 	Breaker string `json:"breaker,omitempty"` // "closed", "open" or "half-open"; empty for a connection without one
 	Reason  string `json:"-"`                 // why the breaker is not closed; empty if it is
+
+	Credential *adapters.CredentialState `json:"-"` // nil if the connection fetches none
 }
 
 // Health pings the connections that can be pinged, all at once. Of others that have a circuit
@@ -252,8 +342,11 @@ func (s *Set) Health(ctx context.Context) []ConnectionHealth {
 			if h.Conn != nil {
 				err = ping(ctx, h.Conn)
 			}
-			out[i] = ConnectionHealth{Name: h.Name, OK: err == nil, Breaker: h.Guard.State(),
+			out[i] = ConnectionHealth{Name: h.label(), OK: err == nil, Breaker: h.Guard.State(),
 				Reason: s.Scrubber.Text(h.Guard.Reason())}
+			if h.Login != nil {
+				out[i].Credential = h.Login.Credential()
+			}
 			if err != nil {
 				out[i].Error = s.Scrubber.Text(err.Error())
 			}
@@ -277,7 +370,7 @@ func (s *Set) Sample(ctx context.Context) []metrics.Connection {
 	out := make([]metrics.Connection, len(health))
 	for i, of := range s.Connections {
 		c := &out[i]
-		c.Kind, c.Name, c.Breaker = of.Decl.Kind, of.Decl.Name, health[i].Breaker
+		c.Kind, c.Name, c.Breaker = of.Decl.Kind, of.Name, health[i].Breaker
 		if of.Conn != nil {
 			c.Up = &health[i].OK
 		}

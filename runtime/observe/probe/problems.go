@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"hatchel/adapters"
+	"hatchel/adapters/scrub"
 	"hatchel/hcl"
 	"hatchel/internal/backoff"
 	"hatchel/runtime/call"
-	"hatchel/runtime/stage/result"
 )
 
 // probeBackoff is how often backends that failed are probed again.
@@ -90,13 +90,21 @@ func (s *Set) inheritRows(o *call.Operation, before *Set) {
 // probeOnce pings all connections and probes these backends. Those that fail are left.
 func (s *Set) probeOnce(all []probe) {
 	found := map[string]problem{}
-	answers := s.pingConnections(s.Running)
+	answers := s.pingConnections(s.Running, s.Connections)
+	proofs := s.runProofs(s.Running, answers)
 	errs := s.runProbes(s.Running, all, answers)
-	for _, h := range s.Connections {
-		if err := answers.wait(h.Decl); err != nil {
-			found["connection "+h.Name] = problem{text: s.Scrubber.Text(err.Error())}
-		} else {
-			found["connection "+h.Name] = problem{}
+	unusable := map[*hcl.Connection]bool{}
+	s.unproved = false
+	for i, h := range s.Connections {
+		err := answers.find(h).wait()
+		if err == nil {
+			err = proofs[i].faults
+			s.unproved = s.unproved || err != nil
+		}
+		found["connection "+h.label()] = problem{}
+		if err != nil {
+			found["connection "+h.label()] = problem{text: s.Scrubber.Text(err.Error())}
+			unusable[h.Decl] = true
 		}
 	}
 	failed := map[*call.Operation]bool{}
@@ -106,7 +114,7 @@ func (s *Set) probeOnce(all []probe) {
 			failed[p.operation] = true
 			s.left = append(s.left, p)
 		}
-		if err != errNoAnswer { // which is the problem of the connection
+		if !p.isReported(err, unusable) {
 			found[label] = found[label].with(p, err, s.Scrubber)
 		}
 	}
@@ -122,7 +130,7 @@ func (s *Set) probeOnce(all []probe) {
 }
 
 // with returns the problem with the error of one more backend.
-func (q problem) with(p probe, err error, scrubber *result.Scrubber) problem {
+func (q problem) with(p probe, err error, scrubber *scrub.Scrubber) problem {
 	if err == nil {
 		return q
 	}
@@ -158,7 +166,7 @@ func (s *Set) keep(probed func() (served bool)) {
 			return
 		}
 		s.logProblems()
-		if len(s.left) == 0 {
+		if len(s.left) == 0 && !s.unproved {
 			return
 		}
 	}

@@ -5,9 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net/http"
-	"net/url"
-	"strconv"
+	"net"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,13 +13,11 @@ import (
 	"github.com/go-logr/logr"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	oteltrace "go.opentelemetry.io/otel/trace"
 
-	"hatchel/internal/lazyregexp"
-	"hatchel/internal/proxy"
 	"hatchel/internal/queue"
 	"hatchel/internal/service"
 )
@@ -85,7 +81,11 @@ func Open(ctx context.Context, o ExporterOptions) (*Exporter, error) {
 	if err != nil {
 		return nil, err
 	}
-	client, err := newClient(ctx, o)
+	settings, err := fromEnvironment(o)
+	if err != nil {
+		return nil, err
+	}
+	client, err := otlptrace.New(ctx, newCollector(settings))
 	if err != nil {
 		return nil, err
 	}
@@ -108,28 +108,6 @@ func Open(ctx context.Context, o ExporterOptions) (*Exporter, error) {
 	e.tracer = provider.Tracer("hatchel", oteltrace.WithInstrumentationVersion(o.Version))
 	e.sender.Go(func(ctx context.Context) { e.run(ctx, interval) })
 	return e, nil
-}
-
-func newClient(ctx context.Context, o ExporterOptions) (sdktrace.SpanExporter, error) {
-	viaProxy := proxy.FromEnvironment()
-	// The headers may hold credentials, which a redirect would take along.
-	options := []otlptracehttp.Option{otlptracehttp.WithProxy(func(r *http.Request) (*url.URL, error) {
-		if r.Response != nil {
-			return nil, errors.New("the collector has redirected a request")
-		}
-		return viaProxy(r)
-	})}
-	if o.Endpoint != "" {
-		base, err := url.Parse(o.Endpoint)
-		if err != nil {
-			return nil, errors.New("the endpoint is not a URL")
-		}
-		options = append(options, otlptracehttp.WithEndpointURL(base.JoinPath("v1/traces").String()))
-	}
-	if len(o.Headers) > 0 {
-		options = append(options, otlptracehttp.WithHeaders(o.Headers))
-	}
-	return otlptracehttp.New(ctx, options...)
 }
 
 // Close sends the spans that wait, for at most 5 seconds. Spans that end later are dropped.
@@ -193,22 +171,13 @@ func (e *Exporter) send(ctx context.Context, least int) {
 	}
 }
 
-// The client has no types for these errors.
-var (
-	partialSuccess = lazyregexp.New(`(?s)OTLP partial success: .* \((\d+) spans rejected\)`)
-	statusError    = lazyregexp.New(`^traces export: failed to send to \S+: (\d{3}) `)
-)
-
-// countRejected returns how many spans of a batch the collector has not taken. A collector that takes all may send a
-// warning, which the client returns as an error.
+// countRejected returns how many spans of a batch the collector has not taken.
 func countRejected(batch int, err error) int {
 	if err == nil {
 		return 0
 	}
-	if m := partialSuccess.FindStringSubmatch(err.Error()); m != nil {
-		if n, err := strconv.Atoi(m[1]); err == nil {
-			return min(n, batch)
-		}
+	if n, ok := errors.AsType[rejectedError](err); ok {
+		return int(min(int64(n), int64(batch)))
 	}
 	return batch
 }
@@ -227,20 +196,17 @@ func (e *Exporter) take(least int) []sdktrace.ReadOnlySpan {
 	return batch
 }
 
-// describeFailure returns why a batch was not taken. The texts of the client hold what the collector answers, so it is
-// only the class or the status.
+// describeFailure returns why a batch was not taken. Errors of the network have the address, so it is only their class.
 func describeFailure(err error) string {
-	if m := statusError.FindStringSubmatch(err.Error()); m != nil {
-		return "the collector answers with status " + m[1]
-	}
-	timeout, ok := errors.AsType[interface {
-		error
-		Timeout() bool
-	}](err)
+	status, isStatus := errors.AsType[statusError](err)
+	rejected, isRejected := errors.AsType[rejectedError](err)
+	network, isNetwork := errors.AsType[net.Error](err)
 	switch {
-	case !ok:
-		return "the collector does not take them"
-	case timeout.Timeout():
+	case isStatus:
+		return status.Error()
+	case isRejected:
+		return rejected.Error()
+	case isNetwork && network.Timeout():
 		return "the collector does not answer in time"
 	}
 	return "the collector cannot be reached"

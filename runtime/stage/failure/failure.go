@@ -142,6 +142,9 @@ func Of(err error) *Failure {
 		if change == adapters.ChangeUndone && errors.As(f.Cause, &own) { // of a called tool
 			failed.Unchanged = own.Failure().Unchanged
 		}
+		if f.SaysNotSent {
+			failed.Unchanged = adapters.NothingSent
+		}
 		if f.Cause != nil {
 			failed.ID = NewID()
 		}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"hatchel/adapters"
+	"hatchel/adapters/scrub"
 	"hatchel/hcl"
 	"hatchel/hcl/value"
 	"hatchel/runtime/edge/mcp"
@@ -55,7 +56,7 @@ func (w *Writer) appendTextBlock(dst, text []byte) []byte {
 }
 
 // AppendAnnotations appends the annotations of a content block as a member; nil appends nothing.
-func AppendAnnotations(dst []byte, a *hcl.Annotations, s *Scrubber, f *hcl.Frame) ([]byte, error) {
+func AppendAnnotations(dst []byte, a *hcl.Annotations, s *scrub.Scrubber, f *hcl.Frame) ([]byte, error) {
 	if a == nil {
 		return dst, nil
 	}
@@ -75,7 +76,7 @@ func AppendAnnotations(dst []byte, a *hcl.Annotations, s *Scrubber, f *hcl.Frame
 // renderer renders parts of a content block until one fails. What is not declared is empty.
 type renderer struct {
 	frame    *hcl.Frame
-	scrubber *Scrubber
+	scrubber *scrub.Scrubber
 	err      error // of the part that failed
 }
 
@@ -97,35 +98,33 @@ func (r *renderer) expr(e *hcl.StringExpr) (text string) {
 // base64 returns data as it is sent, without secrets: they are removed before the data is encoded. What it looks like
 // afterwards is no secret.
 func (r *renderer) base64(e *hcl.Expr) string {
-	s := r.scrubber
 	if r.err != nil {
 		return ""
 	}
 	var v any
 	v, r.err = EvalData(e, r.frame)
 	raw, _ := v.(value.Bytes)
-	if text, ok := v.(string); ok {
-		if s == nil {
-			return text
-		}
+	text, ok := v.(string)
+	if ok {
 		raw, _ = base64.StdEncoding.DecodeString(text) // EvalData has checked it
-		if !s.finds(raw, false) {
-			return text
-		}
 	}
-	return base64.StdEncoding.EncodeToString(s.Bytes(raw))
+	hidden := r.scrubber.Bytes(raw)
+	if ok && bytes.Equal(hidden, raw) {
+		return text
+	}
+	return base64.StdEncoding.EncodeToString(hidden)
 }
 
 // Writer writes the texts and content blocks of one operation: without secrets, and truncated.
 type Writer struct {
-	Scrubber *Scrubber
+	Scrubber *scrub.Scrubber
 	MaxText  int    // maximum bytes of a text for a model
 	Hint     string // a sentence that explains how to get a smaller result
 	KeepEnd  bool   // texts may be logs, so truncation keeps the end, too
 }
 
 // NewWriter returns the Writer of an operation. Kind is "tool", "prompt", ….
-func NewWriter(kind string, op *hcl.Operation, scrubber *Scrubber) *Writer {
+func NewWriter(kind string, op *hcl.Operation, scrubber *scrub.Scrubber) *Writer {
 	return &Writer{Scrubber: scrubber, MaxText: int(op.MaxText), Hint: Hint(kind, op)}
 }
 

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"hatchel/adapters/scrub"
 )
 
 // Rotation remembers the values that secrets had, because a service or a file may still answer with an earlier one. The
@@ -25,7 +27,7 @@ const (
 )
 
 // NewScrubber returns a Scrubber for the values that secrets have now, and for those that they had within the last day.
-func (r *Rotation) NewScrubber(secrets []string, now time.Time) *Scrubber {
+func (r *Rotation) NewScrubber(secrets []string, now time.Time) *scrub.Scrubber {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.until == nil {
@@ -49,5 +51,5 @@ func (r *Rotation) NewScrubber(secrets []string, now time.Time) *Scrubber {
 		}
 		kept = append(kept, value)
 	}
-	return NewScrubber(kept)
+	return scrub.New(kept)
 }

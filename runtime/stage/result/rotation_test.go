@@ -5,17 +5,19 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"hatchel/adapters/scrub"
 )
 
 // A value that was replaced stays known for a day after it was current, and not longer.
 func TestAValueThatWasReplacedStaysKnownForADay(t *testing.T) {
 	var r Rotation
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	at := func(hours float64, secrets ...string) *Scrubber {
+	at := func(hours float64, secrets ...string) *scrub.Scrubber {
 		return r.NewScrubber(secrets, start.Add(time.Duration(hours*float64(time.Hour))))
 	}
 	at(0, "first-value", "other-value")
-	shows := func(s *Scrubber, values ...string) {
+	shows := func(s *scrub.Scrubber, values ...string) {
 		t.Helper()
 		for _, v := range values {
 			if got := s.Text("x " + v); got != "x "+v {
@@ -23,7 +25,7 @@ func TestAValueThatWasReplacedStaysKnownForADay(t *testing.T) {
 			}
 		}
 	}
-	hides := func(s *Scrubber, values ...string) {
+	hides := func(s *scrub.Scrubber, values ...string) {
 		t.Helper()
 		for _, v := range values {
 			if got := s.Text("x " + v); got != "x (secret)" {

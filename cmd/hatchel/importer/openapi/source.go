@@ -16,12 +16,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"hatchel/internal/contentcoding"
 	"hatchel/internal/lazyregexp"
 	"hatchel/internal/proxy"
+	"hatchel/internal/publicip"
 )
 
 // Bounds of what one import reads.
@@ -177,8 +177,9 @@ func (s *source) fetch(location string) ([]byte, error) {
 	if err != nil || at.Host == "" {
 		return nil, errors.New("it is not a URL")
 	}
-	dialer := &net.Dialer{Timeout: fetchTimeout}
-	transport := &http.Transport{DialContext: dialer.DialContext, DisableKeepAlives: true}
+	transport := &http.Transport{
+		DialContext: (&net.Dialer{Timeout: fetchTimeout}).DialContext, DisableKeepAlives: true,
+	}
 	proxy.Configure(transport)
 	via, err := transport.Proxy(&http.Request{URL: at})
 	switch {
@@ -186,11 +187,11 @@ func (s *source) fetch(location string) ([]byte, error) {
 		return nil, err
 	case slices.Contains(s.allowHosts, at.Hostname()):
 	case via == nil:
-		dialer.Control = refusePrivate
+		transport.DialContext = publicip.Dialer(fetchTimeout).DialContext
 	default: // the proxy resolves names, and decides which of them it connects to
 		if ip, err := netip.ParseAddr(at.Hostname()); err == nil {
-			if err := checkPublic(ip); err != nil {
-				return nil, err
+			if err := publicip.Check(ip); err != nil {
+				return nil, reasonOfPrivate(err)
 			}
 		}
 	}
@@ -216,7 +217,7 @@ func (s *source) fetch(location string) ([]byte, error) {
 		if e, ok := errors.AsType[*url.Error](err); ok {
 			err = e.Err // without the URL, which may contain a credential
 		}
-		return nil, err
+		return nil, reasonOfPrivate(err)
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
@@ -225,25 +226,13 @@ func (s *source) fetch(location string) ([]byte, error) {
 	return readAll(response.Body)
 }
 
-// refusePrivate refuses connections to addresses that are not public.
-func refusePrivate(_, address string, _ syscall.RawConn) error {
-	at, err := netip.ParseAddrPort(address)
-	if err != nil {
-		return err
+// reasonOfPrivate adds the flag to the refusal of an address that is not public.
+func reasonOfPrivate(err error) error {
+	if _, refused := errors.AsType[*publicip.PrivateError](err); refused {
+		return fmt.Errorf("%w; allow the host with --allow-host", err)
 	}
-	return checkPublic(at.Addr())
+	return err
 }
-
-// checkPublic refuses an address that is not public.
-func checkPublic(ip netip.Addr) error {
-	if ip = ip.Unmap(); !ip.IsGlobalUnicast() || ip.IsPrivate() || sharedAddresses.Contains(ip) {
-		return fmt.Errorf("%s is a private address; allow the host with --allow-host", ip)
-	}
-	return nil
-}
-
-// sharedAddresses are those of carrier-grade NAT (RFC 6598), which also serve as private addresses in clouds.
-var sharedAddresses = netip.MustParsePrefix("100.64.0.0/10")
 
 // Redacted returns a location without what may be a credential: user information and query.
 func Redacted(location string) string {

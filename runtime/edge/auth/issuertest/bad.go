@@ -42,6 +42,8 @@ func Bad(t testing.TB, i *Issuer, audience string) map[string]string {
 		"unsigned":                 Unsigned(t, i.Claims(audience, nil)),
 		"signed by HMAC":           Confused(t, i.Key(), i.Claims(audience, nil)),
 		"with a forged payload":    head + "." + forged + "." + signature,
+		"that is an assertion":     SignAs(t, "oauth-id-jag+jwt", i.Key(), i.Claims(audience, nil)),
+		"that ends a session":      SignAs(t, "application/logout+jwt", i.Key(), i.Claims(audience, nil)),
 		"truncated":                valid[:len(valid)-10],
 		"without signature":        head + "." + payload + ".",
 		"not a token":              "abc.def.ghi",

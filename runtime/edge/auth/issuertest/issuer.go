@@ -28,13 +28,17 @@ type Issuer struct {
 	t testing.TB
 
 	mu        sync.Mutex
-	keys      []Key          // guarded by mu
-	asked     map[string]int // number of requests by path; guarded by mu
-	discovery string         // path of the metadata; guarded by mu
-	status    int            // of every response; 0 for none; guarded by mu
-	raw       []byte         // served instead of the keys; guarded by mu
-	held      chan struct{}  // for which responses wait; guarded by mu
-	exchange  Exchange       // guarded by mu
+	keys      []Key            // guarded by mu
+	asked     map[string]int   // number of requests by path; guarded by mu
+	discovery string           // path of the metadata; guarded by mu
+	status    int              // of every response; 0 for none; guarded by mu
+	raw       []byte           // served instead of the keys; guarded by mu
+	held      chan struct{}    // for which responses wait; guarded by mu
+	exchange  Exchange         // guarded by mu
+	clock     func() time.Time // guarded by mu
+
+	describe func() map[string]any                             // the metadata; called with mu held; guarded by mu
+	more     func(w http.ResponseWriter, r *http.Request) bool // answers a request, or reports false; guarded by mu
 }
 
 // Key is a key pair for signatures.
@@ -47,11 +51,18 @@ type Key struct {
 // Open starts an issuer with one key, "first". It ends with the test.
 func Open(t testing.TB) *Issuer {
 	t.Helper()
-	i := &Issuer{t: t, asked: map[string]int{}, discovery: "/.well-known/oauth-authorization-server"}
+	return openWith(t, "RS256")
+}
+
+// openWith starts an issuer whose key is for an algorithm.
+func openWith(t testing.TB, algorithm string) *Issuer {
+	t.Helper()
+	i := &Issuer{t: t, asked: map[string]int{}, discovery: "/.well-known/oauth-authorization-server", clock: time.Now}
+	i.describe = func() map[string]any { return map[string]any{"issuer": i.URL, "jwks_uri": i.URL + "/keys"} }
 	web := httptest.NewServer(http.HandlerFunc(i.serve))
 	t.Cleanup(web.Close)
 	i.URL = web.URL
-	i.Serve(NewKey(t, "first", "RS256"))
+	i.Serve(NewKey(t, "first", algorithm))
 	return i
 }
 
@@ -123,6 +134,13 @@ func (i *Issuer) DescribeAt(path string) {
 	i.discovery = path
 }
 
+// SetClock sets the clock by which tokens are issued.
+func (i *Issuer) SetClock(now func() time.Time) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.clock = now
+}
+
 // Requests returns the number of requests for a path. The keys are at "/keys".
 func (i *Issuer) Requests(path string) int {
 	i.mu.Lock()
@@ -133,10 +151,13 @@ func (i *Issuer) Requests(path string) int {
 func (i *Issuer) serve(w http.ResponseWriter, r *http.Request) {
 	i.mu.Lock()
 	i.asked[r.URL.Path]++
-	held := i.held
+	held, more := i.held, i.more
 	i.mu.Unlock()
 	if held != nil {
 		<-held
+	}
+	if more != nil && more(w, r) {
+		return
 	}
 	if r.URL.Path == "/token" {
 		i.serveExchange(w, r)
@@ -148,7 +169,7 @@ func (i *Issuer) serve(w http.ResponseWriter, r *http.Request) {
 	case i.status != 0:
 		w.WriteHeader(i.status)
 	case r.URL.Path == i.discovery:
-		json.NewEncoder(w).Encode(map[string]any{"issuer": i.URL, "jwks_uri": i.URL + "/keys"})
+		json.NewEncoder(w).Encode(i.describe())
 	case r.URL.Path != "/keys":
 		w.WriteHeader(http.StatusNotFound)
 	case i.raw != nil:
@@ -166,7 +187,9 @@ func (i *Issuer) serve(w http.ResponseWriter, r *http.Request) {
 // Claims returns the claims of a valid token of ada for an audience. The others are added or replace
 // them; a nil one is removed.
 func (i *Issuer) Claims(audience string, others map[string]any) jwt.MapClaims {
-	now := time.Now()
+	i.mu.Lock()
+	now := i.clock()
+	i.mu.Unlock()
 	c := jwt.MapClaims{"iss": i.URL, "sub": "ada", "aud": audience, "iat": now.Unix(), "exp": now.Add(time.Hour).Unix()}
 	maps.Copy(c, others)
 	maps.DeleteFunc(c, func(_ string, v any) bool { return v == nil })
@@ -182,7 +205,14 @@ func (i *Issuer) Token(audience string, others map[string]any) string {
 // Sign returns a token signed with any key.
 func Sign(t testing.TB, k Key, claims jwt.MapClaims) string {
 	t.Helper()
+	return SignAs(t, "JWT", k, claims)
+}
+
+// SignAs returns a token of a type, signed with any key.
+func SignAs(t testing.TB, typ any, k Key, claims jwt.MapClaims) string {
+	t.Helper()
 	token := jwt.NewWithClaims(jwt.GetSigningMethod(k.Algorithm), claims)
+	token.Header["typ"] = typ
 	if k.ID != "" {
 		token.Header["kid"] = k.ID
 	}

@@ -65,7 +65,7 @@ func (sess *session) subscribe(ctx context.Context, c *mcp.Caller, uri string) e
 	if err := sess.server.core.Follow(ctx, c, uri); err != nil {
 		return err
 	}
-	defer sess.server.core.Unfollow(sess.toolset, uri) // last, so that the reader misses nothing
+	defer sess.server.core.Unfollow(c, uri) // last, so that the reader misses nothing
 	err := sess.updateShared(ctx, func(r *handover.SessionRecord) error {
 		switch {
 		case slices.Contains(r.Resources, uri):

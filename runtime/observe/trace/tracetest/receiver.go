@@ -3,7 +3,9 @@
 package tracetest
 
 import (
+	"bytes"
 	"cmp"
+	"compress/gzip"
 	"encoding/hex"
 	"fmt"
 	"io"
@@ -63,6 +65,15 @@ func (r *Receiver) receive(req *http.Request) error {
 	body, err := io.ReadAll(req.Body)
 	if err != nil {
 		return nil // the sender has given up
+	}
+	if req.Header.Get("Content-Encoding") == "gzip" {
+		unpacked, err := gzip.NewReader(bytes.NewReader(body))
+		if err != nil {
+			return err
+		}
+		if body, err = io.ReadAll(unpacked); err != nil {
+			return err
+		}
 	}
 	var traces collector.ExportTraceServiceRequest
 	if err := proto.Unmarshal(body, &traces); err != nil {
