@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/net/html"
 )
@@ -57,8 +58,15 @@ func TestACallThatWaitsForAnApprovalIsLinkedToItAndBack(t *testing.T) {
 	a, said := s.ask("note", `{"text":"new"}`)
 	approval, call := "/console/approvals/"+a.ID, "/console/calls/"+a.CallID
 	list := ann.get("/console/calls").find("calls")
-	if got := textOf(list); !strings.Contains(got, "waits for approval") || linkIn(list) != approval {
-		t.Errorf("the list has %s, which leads to %s", got, linkIn(list))
+	for deadline := time.Now().Add(30 * time.Second); !strings.Contains(textOf(list), "waits for approval"); {
+		if time.Now().After(deadline) {
+			t.Fatalf("the list has %s", textOf(list))
+		}
+		time.Sleep(time.Millisecond) // the approval is stored before the call says that it waits for it
+		list = ann.get("/console/calls").find("calls")
+	}
+	if linkIn(list) != approval {
+		t.Errorf("the list leads to %s", linkIn(list))
 	}
 	if got := ann.get("/console/calls?failed=1").find("calls"); linkIn(got) != "" {
 		t.Errorf("a call that waits is listed with the failed ones: %s", textOf(got))
