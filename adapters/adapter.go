@@ -182,6 +182,10 @@ type Call struct {
 	Attempts, Pages int
 	// Replaced counts the characters of answers in whose place U+FFFD was read. CountReplaced adds to it.
 	Replaced int
+	// Asker asks the client; nil where it cannot be asked. Only an Action that is Asking has one.
+	Asker Asker
+	// Resumption is what Do continues with; nil unless it has returned the error of Ask before.
+	Resumption *Resumption
 	// Client receives notifications about the call. Its methods may only be called in the goroutine
 	// of Do.
 	Client
