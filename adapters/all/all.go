@@ -9,6 +9,7 @@ import (
 	"hatchel/adapters/csv"
 	"hatchel/adapters/file"
 	"hatchel/adapters/http"
+	"hatchel/adapters/mcp"
 	"hatchel/adapters/shell"
 	"hatchel/adapters/sql"
 )
@@ -16,7 +17,9 @@ import (
 // Set returns all backends and connections.
 func Set() adapters.Set {
 	return adapters.Set{
-		Adapters:   []adapters.Adapter{http.Adapter(), sql.Adapter(), shell.Adapter(), csv.Adapter(), file.Adapter()},
-		Connectors: slices.Concat([]adapters.Connector{http.Connector()}, sql.Connectors(), shell.Connectors()),
+		Adapters: []adapters.Adapter{http.Adapter(), sql.Adapter(), shell.Adapter(), csv.Adapter(), file.Adapter(),
+			mcp.Adapter()},
+		Connectors: slices.Concat([]adapters.Connector{http.Connector(), mcp.Connector()}, sql.Connectors(),
+			shell.Connectors()),
 	}
 }

@@ -109,6 +109,9 @@ func (d *Decoder) field(b *hclsyntax.Block, f *Field, typos []string) {
 	} else {
 		found = d.decodeBlocks(b.Body, *f)
 	}
+	if !found && f.inputs != nil {
+		d.decodeInputs(b, *f)
+	}
 	if !found && f.Required && !slices.Contains(typos, f.Name) {
 		d.Errorf(b.DefRange(), "Missing argument", "%q is required here: %s", f.Name,
 			diag.OneOf([]string{f.Name}, f.Doc))

@@ -16,6 +16,7 @@ import (
 	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
 	"hatchel/hcl/eval/hclexpr"
+	"hatchel/hcl/functions"
 	"hatchel/hcl/schema"
 )
 
@@ -43,8 +44,9 @@ type Field struct {
 	collection  bool   // of an Expr, see CompileCollection
 	formerly    string // the former name of the argument
 	instead     []string
-	hint        string // about a name that authors write instead
-	last        bool   // it is decoded after the other fields
+	hint        string           // about a name that authors write instead
+	last        bool             // it is decoded after the other fields
+	inputs      *inputsByDefault // of an Expr, see InputsByDefault
 	group       *group
 	Target      any // the pointer decoded into
 	DecodeAttr  func(*Decoder, hclsyntax.Expression, Field)
@@ -241,6 +243,24 @@ func (d *Decoder) recordFile(name string, r diag.Range) {
 	}
 }
 
+// ReadInto reads the file of the configuration directory that a string argument names into content, and makes it part
+// of the configuration, as file() does. It reports a file that cannot be read.
+func (f Field) ReadInto(content *[]byte) Field {
+	name := f.Target.(*string)
+	return f.Check(func(d *Decoder, r diag.Range) {
+		if d.Env.Functions == nil {
+			return
+		}
+		reads := d.Env.Functions(d.Deps)
+		var err error
+		if *content, err = functions.ReadFile(&reads, *name); err != nil {
+			d.Diags.Errorf(r, "File not readable", "%s.", diag.ToSentence(err.Error()))
+			return
+		}
+		d.Deps.RecordFile(r.Start.Byte, r.End.Byte, path.Clean(*name), eval.ContentDigest(*content))
+	})
+}
+
 // Check makes an argument call valid with its range after it was decoded without a mistake.
 func (f Field) Check(valid func(d *Decoder, r diag.Range)) Field {
 	return f.Wrap(func(d *Decoder, e hclsyntax.Expression, read func()) {
@@ -300,6 +320,13 @@ func (f Field) AllowFile() Field { f.Files = true; return f }
 
 // OmitAbsent leaves members that are absent out of the objects that are written in the argument.
 func (f Field) OmitAbsent() Field { f.omitsAbsent = true; return f }
+
+// InputsByDefault makes an Expr that is not written an object of the inputs under their own names, but for one input.
+// Absent inputs are left out.
+func (f Field) InputsByDefault(except string) Field {
+	f.inputs = &inputsByDefault{except}
+	return f
+}
 
 // FixedKeys requires that the keys of KeyValues are known at load.
 func (f Field) FixedKeys() Field { f.Fixed = true; return f }

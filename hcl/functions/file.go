@@ -9,7 +9,8 @@ import (
 	"hatchel/internal/charset"
 )
 
-func readFile(c *Context, name string) ([]byte, error) {
+// ReadFile returns the content of a file of the configuration directory. Its error is for the author.
+func ReadFile(c *Context, name string) ([]byte, error) {
 	if c.ReadFile == nil {
 		return nil, errors.New("files can be read only when the configuration is loaded")
 	}
@@ -28,7 +29,7 @@ func readFile(c *Context, name string) ([]byte, error) {
 }
 
 func fileText(c *Context, a []any) (any, error) {
-	b, err := readFile(c, a[0].(string))
+	b, err := ReadFile(c, a[0].(string))
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +41,7 @@ func fileText(c *Context, a []any) (any, error) {
 }
 
 func fileBase64(c *Context, a []any) (any, error) {
-	b, err := readFile(c, a[0].(string))
+	b, err := ReadFile(c, a[0].(string))
 	if err != nil {
 		return nil, err
 	}

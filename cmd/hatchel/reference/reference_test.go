@@ -51,8 +51,8 @@ func TestANestedBlockIsDocumentedWhereItIsUsed(t *testing.T) {
 	r := newReference()
 	for _, c := range []struct{ topic, titles string }{
 		{"connection http auth", `auth in connection "http" "name"`},
-		{"auth", `auth, auth in connection "http" "name", auth in connection "postgres" "name", auth in connection "mysql" "name"`},
-		{"oauth2", `oauth2 in auth in connection "http" "name"`},
+		{"auth", `auth, auth in connection "http" "name", auth in connection "mcp" "name", auth in connection "postgres" "name", auth in connection "mysql" "name"`},
+		{"oauth2", `oauth2 in auth in connection "http" "name", oauth2 in auth in connection "mcp" "name"`},
 		{"cache", "cache in resource, cache in tool"},
 		{"repeat", `repeat in step "name"`},
 		{"http", `http ["connection"], connection "http" "name", mock "http" ["connection"]`},

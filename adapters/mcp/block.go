@@ -1,0 +1,100 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+
+	"hatchel/adapters"
+	"hatchel/hcl"
+	"hatchel/hcl/schema"
+)
+
+// block is an mcp block.
+type block struct {
+	Call                string
+	Arguments           *hcl.Expr
+	IdempotencyArgument string
+	HiddenText          string
+	Links               string
+	Delimit             bool
+	ForwardLogs         string
+}
+
+// Values of the argument hidden_text.
+const (
+	hiddenRemove = "remove"
+	hiddenKeep   = "keep"
+)
+
+// Values of the argument links.
+const (
+	linksDeclared = "declared"
+	linksNone     = "none"
+)
+
+func (b *block) spec() hcl.Spec {
+	b.HiddenText, b.Links = hiddenRemove, linksDeclared
+	return hcl.Spec{
+		hcl.Attr(&b.Call, "call", "The tool of the server, by the name in the file of definitions.").Require().
+			Hint(` An mcp block calls a tool of the server: call = "name". The resources and prompts of a server are `+
+				`not read.`, "tool", "name", "read", "prompt", "resource", "task"),
+		hcl.Attr(&b.Arguments, "arguments", "The arguments of the call, as an object. In the objects written here, "+
+			"also in merge(…), a member that is one reference to something optional is left out when that is absent.").
+			AllowSecret().OmitAbsent().InputsByDefault(hcl.KeyInput).
+			DefaultDoc("every input under its own name"),
+		hcl.Attr(&b.IdempotencyArgument, "idempotency_argument", "The argument of the tool that receives the "+
+			"idempotency key of the call."),
+		hcl.Choice(&b.HiddenText, "hidden_text", "What happens to characters that people do not see, such as tags and "+
+			"marks of direction: they are removed and counted, or kept, as for a tool that returns source code.",
+			hiddenRemove, hiddenKeep).DefaultDoc(`"remove"`),
+		hcl.Choice(&b.Links, "links", "What happens to links and embedded resources of a result: those of declared "+
+			"resources get their URIs here, other https links become a line of text and all others are left out with "+
+			"a notice, or all are left out.", linksDeclared, linksNone).DefaultDoc(`"declared"`),
+		hcl.Attr(&b.Delimit, "delimit", "Encloses each text of a result in two lines with a random word of the call, "+
+			"so that a model can tell it from other text.").DefaultDoc("false"),
+		hcl.Choice(&b.ForwardLogs, "forward_logs", "The level from which log messages of the server are sent to the "+
+			"client of the call.", "debug", "info", "notice", "warning", "error", "critical", "alert", "emergency").
+			DefaultDoc("no messages are sent"),
+	}
+}
+
+// Describe implements hcl.Describer.
+func (b *block) Describe(*hcl.Connection) (hcl.Effects, error) {
+	effects := hcl.Effects{
+		Output:      outputType(anyStructured),
+		Default:     hcl.DefaultResult{Text: "text"},
+		Destructive: true,
+		OpenWorld:   true,
+	}
+	return effects, nil
+}
+
+var (
+	anyStructured = &schema.Type{Kind: schema.Any}
+	anyContent    = schema.ListOf(&schema.Type{Kind: schema.Any})
+	textType      = &schema.Type{Kind: schema.String}
+	boolType      = &schema.Type{Kind: schema.Bool}
+)
+
+// outputType returns the type of the root output.
+func outputType(structured *schema.Type) *schema.Type {
+	return schema.ObjectOf(
+		&schema.Member{Name: "content", Type: anyContent},
+		&schema.Member{Name: "text", Type: textType},
+		&schema.Member{Name: "structured", Type: structured},
+		&schema.Member{Name: "truncated", Type: boolType},
+	)
+}
+
+// Effects implements hcl.EffectLister.
+func (b *block) Effects(*hcl.Connection) []hcl.Effect {
+	return []hcl.Effect{{Verb: "CALL", Source: []any{&b.Call}}, {Verb: "ARGUMENTS", Values: &b.Arguments}}
+}
+
+func bind(_ context.Context, b *block, env adapters.Env) (adapters.Action, error) {
+	s, ok := env.Connection.(*server)
+	if !ok {
+		return nil, errors.New("an mcp block names its connection")
+	}
+	return &action{block: b, server: s}, nil
+}

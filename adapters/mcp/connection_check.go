@@ -1,0 +1,92 @@
+package mcp
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+
+	"hatchel/adapters"
+	"hatchel/hcl"
+	"hatchel/hcl/diag"
+	"hatchel/internal/hostname"
+)
+
+// listAsks returns what a server may ask, as a sentence has it.
+func listAsks() string {
+	quoted := make([]string, len(allAsks))
+	for i, ask := range allAsks {
+		quoted[i] = `"` + ask + `"`
+	}
+	return diag.JoinOr(quoted)
+}
+
+// Check implements hcl.Checker.
+func (c *connection) Check() error {
+	var checks adapters.Checks
+	c.checkURL(&checks)
+	checks.Refuse(c.Command != nil, &c.Command, "An mcp connection names the URL of its server: "+
+		`url = "https://…". Run the program as a service of its own, with the HTTP transport of MCP.`)
+	checks.Refuse(c.Command == nil && c.Env != nil, &c.Env, "env belongs to command. A server with a url has "+
+		"headers and auth.")
+	c.checkAsks(&checks)
+	adapters.CheckHeaderNames(&checks, &c.Headers, c.Headers.Names())
+	c.Auth.CheckSigned(&checks, &c.Headers, c.Headers.Names())
+	if c.Auth != nil {
+		c.Auth.Check(&checks)
+	}
+	return checks.Err()
+}
+
+// checkURL refuses a URL that is none, and one that has more than an address.
+func (c *connection) checkURL(checks *adapters.Checks) {
+	if c.URL == "" {
+		return
+	}
+	u, problem := hostname.ParseURL(c.URL, hostname.User|hostname.Query|hostname.Fragment)
+	checks.Refuse(u == nil, &c.URL, `url must be a URL such as "https://mcp.example/mcp": %s.`, problem)
+	if u == nil {
+		return
+	}
+	checks.Refuse(u.User != nil, &c.URL, "url must not contain a user name or password. "+
+		"Write auth { basic = { username = …, password = secret.… } } instead.")
+	checks.Refuse(u.Fragment != "", &c.URL, "url must not contain a fragment, because it is not sent.")
+	c.Auth.CheckAddress(checks, &c.URL, u)
+}
+
+// checkAsks refuses hosts without questions that name pages, and the other way round.
+func (c *connection) checkAsks(checks *adapters.Checks) {
+	pages := slices.Contains(c.Asks, asksElicitationURL)
+	checks.Refuse(pages && len(c.AskHosts) == 0, &c.Asks, `elicitation.url has the user open a page. Name the hosts `+
+		`that it may be on: ask_hosts = ["github.example"].`)
+	checks.Refuse(!pages && c.AskHosts != nil, &c.AskHosts, `ask_hosts belongs to asks = ["elicitation.url"].`)
+	for _, host := range c.AskHosts {
+		_, err := url.Parse("https://" + strings.TrimPrefix(host, "*."))
+		checks.Refuse(err != nil || host == "" || strings.ContainsAny(host, "/?#@ "), &c.AskHosts,
+			`%q is not a host. Write one such as "github.example" or "*.github.example".`, host)
+	}
+	roots := slices.Contains(c.Asks, asksRoots)
+	checks.Refuse(roots && len(c.Roots) == 0, &c.Asks, `The server is told constant roots. Name them: `+
+		`roots = ["file:///srv/docs"].`)
+	checks.Refuse(!roots && c.Roots != nil, &c.Roots, `roots belongs to asks = ["roots"].`)
+	for _, root := range c.Roots {
+		checks.Refuse(!strings.HasPrefix(root, "file://"), &c.Roots,
+			`%q is not a root. Write a URI such as "file:///srv/docs".`, root)
+	}
+}
+
+// Effects implements hcl.EffectLister.
+func (c *connection) Effects(*hcl.Connection) []hcl.Effect {
+	effects := []hcl.Effect{{Verb: "HOST", Source: []any{&c.URL}}}
+	if c.Auth != nil {
+		effects = append(effects, c.Auth.Effects()...)
+	}
+	return effects
+}
+
+// OnBehalf implements hcl.OnBehalf.
+func (c *connection) OnBehalf() *hcl.Delegation {
+	if c.Auth == nil {
+		return nil
+	}
+	return c.Auth.OnBehalf()
+}
