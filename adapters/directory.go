@@ -58,6 +58,14 @@ func Absolute(base, path string) string {
 	return filepath.Join(base, path)
 }
 
+// AbsoluteAll returns what Absolute returns for each path.
+func AbsoluteAll(base string, paths []string) (all []string) {
+	for _, path := range paths {
+		all = append(all, Absolute(base, path))
+	}
+	return all
+}
+
 // Path returns the absolute path of a file name, for results and faults.
 func (d Directory) Path(name string) string { return filepath.Join(d.path, filepath.FromSlash(name)) }
 

@@ -14,7 +14,8 @@ import (
 	"time"
 
 	"hatchel/adapters"
-	"hatchel/adapters/shell/sandbox"
+	"hatchel/adapters/program"
+	"hatchel/adapters/sandbox"
 	"hatchel/hcl"
 	"hatchel/internal/charset"
 	"hatchel/internal/printable"
@@ -24,7 +25,7 @@ import (
 type action struct {
 	block      *block
 	scriptArgv []string // the command of a script_file
-	baseEnv    environment
+	baseEnv    program.Environment
 	inherited  []string // the names of inherit_env
 	tempVars   []string // the names of variables that hold the temporary directory of the call
 	env        []*hcl.KeyValues
@@ -32,9 +33,9 @@ type action struct {
 	dir        string // of blocks without dir
 	okCodes    []int
 	timeout    time.Duration // 0: that of the call
-	programs   *programLookup
+	programs   *program.Lookup
 	encoding   *charset.Encoding
-	rules      *sandboxBlock
+	rules      *sandbox.Block
 	sandbox    *sandbox.Sandbox // nil: the programs have all rights of the server
 	log        *slog.Logger
 	mocks      adapters.Mocks
@@ -54,7 +55,7 @@ func newAction(b *block, env adapters.Env, abi sandbox.ABI) (adapters.Action, er
 		block: b, configDir: env.Dir, dir: adapters.Absolute(env.Dir, conn.Dir), okCodes: []int{0},
 		timeout: cmp.Or(b.Timeout, conn.Timeout), env: []*hcl.KeyValues{conn.Env, b.Env},
 		inherited: slices.Concat(conn.InheritEnv, b.InheritEnv), log: env.Log,
-		rules: cmp.Or(b.Sandbox, conn.Sandbox, newSandboxBlock()), mocks: env.Mocks, connection: env.ConnectionName,
+		rules: cmp.Or(b.Sandbox, conn.Sandbox, sandbox.NewBlock()), mocks: env.Mocks, connection: env.ConnectionName,
 	}
 	a.encoding, _ = charset.Find(b.Encoding)
 	for _, codes := range [][]int{conn.OKCodes, b.OKCodes} {
@@ -62,25 +63,25 @@ func newAction(b *block, env adapters.Env, abi sandbox.ABI) (adapters.Action, er
 			a.okCodes = codes
 		}
 	}
-	if a.rules.Mode == modeNone {
-		a.baseEnv = newEnvironment(slices.Concat(directoryVars, a.inherited)...)
+	if a.rules.Mode == sandbox.ModeNone {
+		a.baseEnv = program.NewEnvironment(slices.Concat(program.DirectoryVars, a.inherited)...)
 	} else {
-		a.baseEnv = newEnvironment(a.inherited...)
-		a.tempVars = slices.DeleteFunc(slices.Clone(directoryVars), func(name string) bool {
+		a.baseEnv = program.NewEnvironment(a.inherited...)
+		a.tempVars = slices.DeleteFunc(slices.Clone(program.DirectoryVars), func(name string) bool {
 			return name == "HOME" && slices.Contains(a.inherited, name)
 		})
 	}
-	path := a.baseEnv.get("PATH")
-	a.programs = &programLookup{path: path}
+	path := a.baseEnv.Get("PATH")
+	a.programs = program.NewLookup(path)
 	var err error
 	startsPrograms := a.mocks == nil || a.mocks.Live(false)
 	if startsPrograms {
-		err = b.Sandbox.checkPaths(env.Dir)
+		err = b.Sandbox.CheckPaths(env.Dir)
 	}
-	if startsPrograms && a.rules.Mode != modeNone {
+	if startsPrograms && a.rules.Mode != sandbox.ModeNone {
 		var sandboxErr error
-		if a.sandbox, sandboxErr = sandbox.New(a.rules.policy(b, conn, env.Dir, path), abi); sandboxErr == nil {
-			a.rules.warn(env, a.sandbox)
+		if a.sandbox, sandboxErr = sandbox.New(b.policy(a.rules, conn, env.Dir, path), abi); sandboxErr == nil {
+			a.rules.Warn(env, a.sandbox)
 		}
 		err = errors.Join(sandboxErr, err)
 	}
@@ -129,7 +130,7 @@ func (a *action) warnOfMissing(env adapters.Env, path string) {
 		where := "in the PATH of the server, " + path
 		file := name
 		if !strings.Contains(name, "/") {
-			_, err := searchPath(name, path)
+			_, err := program.SearchPath(name, path)
 			if err == nil {
 				continue
 			}
@@ -318,7 +319,7 @@ func (a *action) describe(p *commandPlan) string {
 
 // describeSandbox writes what the programs may do in addition to the default.
 func (a *action) describeSandbox(out *strings.Builder, p *commandPlan) {
-	if a.rules.Mode == modeNone {
+	if a.rules.Mode == sandbox.ModeNone {
 		out.WriteString("not confined\n")
 		return
 	}
@@ -328,10 +329,10 @@ func (a *action) describeSandbox(out *strings.Builder, p *commandPlan) {
 	if a.rules.Modes {
 		out.WriteString("may change modes, groups and times of all files of the server's user\n")
 	}
-	for _, path := range append(absoluteAll(a.configDir, a.rules.Read), p.resolved...) {
+	for _, path := range append(adapters.AbsoluteAll(a.configDir, a.rules.Read), p.resolved...) {
 		fmt.Fprintf(out, "may read %s\n", quote(path))
 	}
-	for _, path := range absoluteAll(a.configDir, a.rules.Write) {
+	for _, path := range adapters.AbsoluteAll(a.configDir, a.rules.Write) {
 		fmt.Fprintf(out, "may write %s\n", quote(path))
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"hatchel/adapters"
+	"hatchel/adapters/program"
+	"hatchel/adapters/sandbox"
 	"hatchel/hcl"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/template/shelltext"
@@ -32,7 +34,7 @@ type block struct {
 	As         string
 	Encoding   string
 	Timeout    time.Duration
-	Sandbox    *sandboxBlock
+	Sandbox    *sandbox.Block
 }
 
 // The values of as.
@@ -105,7 +107,7 @@ func (b *block) spec() hcl.Spec {
 			hcl.Block(&b.Sandbox, "sandbox", "The permissions of the programs; replaces the sandbox of the "+
 				"connection. Without a sandbox, programs read the system's programs and the files of the "+
 				"configuration directory that the command names, write to a temporary directory of their own "+
-				"(TMPDIR), and have no network.", (*sandboxBlock).spec),
+				"(TMPDIR), and have no network.", (*sandbox.Block).Spec),
 		},
 	)
 }
@@ -159,7 +161,7 @@ func (b *block) Effects(conn *hcl.Connection) (effects []hcl.Effect) {
 	if confined == nil && conn != nil {
 		confined = conn.Config.(*connection).Sandbox
 	}
-	return append(effects, confined.effects()...)
+	return append(effects, confined.Effects()...)
 }
 
 // Code implements hcl.CodeRunner.
@@ -191,7 +193,7 @@ func (b *block) Code(conn *hcl.Connection) hcl.Code {
 	}
 	if confined != nil {
 		code.Granted, code.Writable = append(code.Granted, confined.Read...), confined.Write
-		code.Free = confined.Mode == modeNone
+		code.Free = confined.Mode == sandbox.ModeNone
 	}
 	return code
 }
@@ -219,9 +221,9 @@ func (b *block) check(checks *adapters.Checks, conn *hcl.Connection) {
 		"bytes. Remove one of them.")
 	checks.Refuse(b.RunsStdin && b.Stdin == nil, &b.RunsStdin, "runs_stdin needs the program on the standard input: "+
 		"stdin = input.program.")
-	b.Sandbox.check(checks)
+	b.Sandbox.Check(checks)
 	checkExitCodes(checks, &b.OKCodes)
-	checkVariableNames(checks, &b.Env, &b.InheritEnv)
+	program.CheckVariableNames(checks, &b.Env, &b.InheritEnv)
 }
 
 func checkExitCodes(checks *adapters.Checks, codes *[]int) {

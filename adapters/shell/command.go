@@ -3,12 +3,10 @@ package shell
 import (
 	"errors"
 	"os"
-	"path/filepath"
-	"strings"
 	"sync"
 
-	"hatchel/adapters/guard"
-	"hatchel/adapters/shell/sandbox"
+	"hatchel/adapters/program"
+	"hatchel/adapters/sandbox"
 	"hatchel/internal/charset"
 )
 
@@ -16,7 +14,7 @@ import (
 type command struct {
 	stages      [][]string // the arguments of each program; the first one is its name
 	dir         string     // absolute
-	env         environment
+	env         program.Environment
 	stdin       []byte // nil: empty
 	mergeStderr bool
 	maxOutput   int // of one stream, in bytes
@@ -42,7 +40,7 @@ func (e *stageError) Unwrap() error { return e.err }
 
 // start starts all programs, or none. The caller waits for the job. The error is a *stageError if it is about one of
 // the programs.
-func (c *command) start(programs *programLookup) (*job, error) {
+func (c *command) start(programs *program.Lookup) (*job, error) {
 	j := &job{}
 	if err := c.prepare(j); err != nil {
 		j.close()
@@ -76,7 +74,7 @@ func (c *command) prepare(j *job) (err error) {
 	if err != nil || c.sandbox == nil {
 		return err
 	}
-	if j.workspace, err = c.sandbox.Acquire(c.env.get("PATH")); err != nil {
+	if j.workspace, err = c.sandbox.Acquire(c.env.Get("PATH")); err != nil {
 		return &sandbox.StartError{Err: err}
 	}
 	if c.uploads != "" {
@@ -85,9 +83,9 @@ func (c *command) prepare(j *job) (err error) {
 	if err = errors.Join(err, j.workspace.GrantResolved(c.resolved)); err != nil {
 		return &sandbox.StartError{Err: err}
 	}
-	c.env = append(make(environment, 0, len(c.env)+len(c.tempVars)), c.env...)
+	c.env = append(make(program.Environment, 0, len(c.env)+len(c.tempVars)), c.env...)
 	for _, name := range c.tempVars {
-		c.env = c.env.set(name, j.workspace.TempDir())
+		c.env = c.env.Set(name, j.workspace.TempDir())
 	}
 	return nil
 }
@@ -102,7 +100,7 @@ func (c *command) openInput(j *job) (r *os.File, err error) {
 }
 
 // startStage starts one program that reads input, which it closes, and returns what the next program reads.
-func (c *command) startStage(j *job, programs *programLookup, i int, input *os.File) (next *os.File, err error) {
+func (c *command) startStage(j *job, programs *program.Lookup, i int, input *os.File) (next *os.File, err error) {
 	if shared, _ := devNull(); input != shared {
 		defer input.Close()
 	}
@@ -117,7 +115,8 @@ func (c *command) startStage(j *job, programs *programLookup, i int, input *os.F
 	if j.stderr != nil {
 		stderr = j.stderr.writer
 	}
-	p, err := c.startProgram(j, programs, c.stages[i], []*os.File{input, stdout, stderr})
+	attr := &os.ProcAttr{Dir: c.dir, Env: c.env, Files: []*os.File{input, stdout, stderr}}
+	p, err := programs.Start(j.workspace, c.stages[i], attr)
 	if err != nil {
 		if next != nil {
 			next.Close()
@@ -126,84 +125,4 @@ func (c *command) startStage(j *job, programs *programLookup, i int, input *os.F
 	}
 	j.programs = append(j.programs, p)
 	return next, nil
-}
-
-// startProgram looks the program up and starts it. If it is not where it was found earlier, it is looked up anew.
-func (c *command) startProgram(j *job, programs *programLookup, argv []string, files []*os.File) (program, error) {
-	attr := &os.ProcAttr{Dir: c.dir, Env: c.env, Files: files}
-	start := func(file string) (program, error) {
-		if j.workspace == nil {
-			return guard.Start(file, argv, attr)
-		}
-		p, err := j.workspace.Start(file, argv, attr)
-		return confinedProgram{p}, err
-	}
-	path := c.env.get("PATH")
-	for retried := false; ; retried = true {
-		file, err := programs.find(argv[0], path)
-		if err != nil {
-			return nil, err
-		}
-		p, err := start(file)
-		if err == nil || retried || !errors.Is(err, os.ErrNotExist) {
-			return p, err
-		}
-		if _, moved := programs.cache.LoadAndDelete(argv[0]); !moved {
-			return nil, err
-		}
-	}
-}
-
-var (
-	errNotFound      = errors.New("program not found")
-	errNotExecutable = errors.New("file is not executable")
-)
-
-// programLookup finds the files of programs and caches them. It is safe for concurrent use.
-type programLookup struct {
-	path  string   // the PATH that cache is for
-	cache sync.Map // program name → file
-}
-
-// find returns the file of a program as a shell would find it, in the PATH that the program gets. A name with a slash
-// is relative to the working directory.
-func (l *programLookup) find(name, path string) (string, error) {
-	if strings.Contains(name, "/") {
-		return name, nil
-	}
-	if path != l.path {
-		return searchPath(name, path)
-	}
-	if file, ok := l.cache.Load(name); ok {
-		return file.(string), nil
-	}
-	file, err := searchPath(name, path)
-	if err == nil {
-		l.cache.Store(name, file)
-	}
-	return file, err
-}
-
-// searchPath searches the directories of a PATH. Relative ones are skipped, because the result would depend on the
-// working directory.
-func searchPath(name, path string) (string, error) {
-	err := errNotFound
-	if name == "" {
-		return "", err
-	}
-	for _, dir := range filepath.SplitList(path) {
-		if !filepath.IsAbs(dir) {
-			continue
-		}
-		file := filepath.Join(dir, name)
-		info, statErr := os.Stat(file)
-		if statErr != nil || info.IsDir() {
-			continue
-		}
-		if info.Mode()&0o111 != 0 {
-			return file, nil
-		}
-		err = errNotExecutable
-	}
-	return "", err
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"hatchel/adapters"
+	"hatchel/adapters/program"
 	"hatchel/hcl"
 	"hatchel/hcl/template/shelltext"
 	"hatchel/hcl/value"
@@ -108,10 +109,10 @@ func (a *action) planEnv(f *hcl.Frame, p *commandPlan) error {
 		}
 	}
 	if len(p.variables) > 0 {
-		p.env = append(make(environment, 0, len(a.baseEnv)+len(p.variables)), a.baseEnv...)
+		p.env = append(make(program.Environment, 0, len(a.baseEnv)+len(p.variables)), a.baseEnv...)
 	}
 	for _, v := range p.variables {
-		p.env = p.env.set(v.name, v.value)
+		p.env = p.env.Set(v.name, v.value)
 		if slices.Contains(p.tempVars, v.name) {
 			p.tempVars = slices.DeleteFunc(slices.Clone(p.tempVars), func(name string) bool { return name == v.name })
 		}
@@ -120,10 +121,10 @@ func (a *action) planEnv(f *hcl.Frame, p *commandPlan) error {
 }
 
 func (p *commandPlan) addVariable(e hcl.KeyValue, secret bool) error {
-	if !isVariableName(e.Name) {
+	if !program.IsVariableName(e.Name) {
 		return fmt.Errorf("%q is not the name of an environment variable", e.Name)
 	}
-	text, err := variableText(e.Name, e.Value)
+	text, err := program.VariableText(e.Name, e.Value)
 	if err != nil {
 		return err
 	}

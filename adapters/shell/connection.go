@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"hatchel/adapters"
+	"hatchel/adapters/program"
+	"hatchel/adapters/sandbox"
 	"hatchel/hcl"
 )
 
@@ -17,7 +19,7 @@ type connection struct {
 	Dir          string
 	OKCodes      []int
 	Timeout      time.Duration
-	Sandbox      *sandboxBlock
+	Sandbox      *sandbox.Block
 }
 
 func (c *connection) spec() hcl.Spec {
@@ -35,7 +37,7 @@ func (c *connection) spec() hcl.Spec {
 		hcl.Attr(&c.Timeout, "timeout", "How long a block may take, for blocks without timeout.").
 			DefaultDoc("the tool's"),
 		hcl.Block(&c.Sandbox, "sandbox", "The permissions of the programs of blocks without a sandbox.",
-			(*sandboxBlock).spec),
+			(*sandbox.Block).Spec),
 	}
 }
 
@@ -53,7 +55,7 @@ func (c *connection) Effects(*hcl.Connection) (effects []hcl.Effect) {
 	if c.InheritEnv != nil {
 		effects = append(effects, hcl.Effect{Verb: "INHERIT", Source: []any{&c.InheritEnv}})
 	}
-	return append(effects, c.Sandbox.effects()...)
+	return append(effects, c.Sandbox.Effects()...)
 }
 
 // Words returns the beginning of the commands of blocks.
@@ -68,11 +70,11 @@ func (c *connection) Check() error {
 	checkExitCodes(&checks, &c.OKCodes)
 	checks.Refuse(len(c.Command) > 0 && c.Command[0] == "", &c.Command,
 		"The first element of a command names the program and must not be empty.")
-	c.Sandbox.check(&checks)
-	checkVariableNames(&checks, &c.Env, &c.InheritEnv)
+	c.Sandbox.Check(&checks)
+	program.CheckVariableNames(&checks, &c.Env, &c.InheritEnv)
 	return checks.Err()
 }
 
 func open(_ context.Context, c *connection, env adapters.Env) (any, error) {
-	return c, c.Sandbox.checkPaths(env.Dir)
+	return c, c.Sandbox.CheckPaths(env.Dir)
 }

@@ -15,7 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hatchel/adapters"
-	"hatchel/adapters/shell/sandbox"
+	"hatchel/adapters/program"
+	"hatchel/adapters/sandbox"
 	"hatchel/hcl"
 	"hatchel/internal/cut"
 )
@@ -179,12 +180,12 @@ func (p *commandPlan) startFault(err error) error {
 		f.Message = fmt.Sprintf("the working directory %s does not exist", p.shownDir)
 	case statErr == nil && !info.IsDir():
 		f.Message = fmt.Sprintf("the working directory %s is not a directory", p.shownDir)
-	case errors.Is(err, errNotFound), errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, program.ErrNotFound), errors.Is(err, fs.ErrNotExist):
 		f.Message = fmt.Sprintf("the program %s, or its interpreter, was not found; it must be installed where "+
 			"the tools run", name)
 		f.Hint = fmt.Sprintf("the PATH of the tool is %s: install %s there, or declare env = { PATH = \"…\" } in its "+
-			"connection", p.env.get("PATH"), name)
-	case errors.Is(err, errNotExecutable), errors.Is(err, fs.ErrPermission):
+			"connection", p.env.Get("PATH"), name)
+	case errors.Is(err, program.ErrNotExecutable), errors.Is(err, fs.ErrPermission):
 		f.Message = fmt.Sprintf("the program %s or the working directory is not accessible: permission denied", name)
 		if hint := p.newHinter(f.Message, nil).find(0); hint != nil {
 			f.Cause, f.Hint = errors.Join(err, hint), hint.Error()

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hatchel/adapters"
+	"hatchel/adapters/program"
 	"hatchel/internal/lazyregexp"
 )
 
@@ -184,7 +185,7 @@ func belowHome(path string) string {
 // in their own, which is the temporary directory of the call.
 func (h *hinter) homePath() error {
 	home, temp := os.Getenv("HOME"), h.tempDir()
-	if temp == "" || h.env.get("HOME") != temp {
+	if temp == "" || h.env.Get("HOME") != temp {
 		return nil
 	}
 	const format = "HOME of the program is the temporary directory of the call: write inherit_env = [\"HOME\"] and " +
@@ -222,9 +223,9 @@ func (h *hinter) missingProgram(exitCode int) error {
 			if !programName.MatchString(name) || h.isStage(name) {
 				continue
 			}
-			if _, err := searchPath(name, h.env.get("PATH")); err != nil {
+			if _, err := program.SearchPath(name, h.env.Get("PATH")); err != nil {
 				return fmt.Errorf("the program %s is not in the PATH of the tool, %s: install it there, or declare "+
-					"env = { PATH = \"…\" } in its connection", name, h.env.get("PATH"))
+					"env = { PATH = \"…\" } in its connection", name, h.env.Get("PATH"))
 			}
 		}
 	}
@@ -308,8 +309,8 @@ func (h *hinter) isTemporary(path string) bool {
 // isLocalized reports whether programs may write messages in another language than English.
 func (h *hinter) isLocalized() bool {
 	for _, name := range []string{"LC_ALL", "LC_MESSAGES", "LANG"} {
-		if locale := h.env.get(name); locale != "" {
-			language := h.env.get("LANGUAGE")
+		if locale := h.env.Get(name); locale != "" {
+			language := h.env.Get("LANGUAGE")
 			return language != "" ||
 				!strings.HasPrefix(locale, "C") && locale != "POSIX" && !strings.HasPrefix(locale, "en")
 		}

@@ -9,7 +9,8 @@ import (
 	"time"
 
 	"hatchel/adapters/guard"
-	"hatchel/adapters/shell/sandbox"
+	"hatchel/adapters/program"
+	"hatchel/adapters/sandbox"
 )
 
 const (
@@ -20,7 +21,7 @@ const (
 
 // job is the running programs of one call: one, or the stages of a pipe.
 type job struct {
-	programs       []program
+	programs       []program.Program
 	stdout, stderr *stream // stderr is nil if it is merged into stdout
 	stdin          *os.File
 	writing        sync.WaitGroup
@@ -33,28 +34,6 @@ type job struct {
 	stopped chan struct{} // closed when end returns
 	stuck   chan struct{} // closed when the kernel does not end a killed program
 	stop    context.CancelCauseFunc
-}
-
-// program is a started program, which leads a session and a process group.
-type program interface {
-	Pid() int
-	WaitExit()                         // waits until it has exited
-	Wait() (syscall.WaitStatus, error) // waits, and releases the ID
-}
-
-// confinedProgram is a program of a sandbox.
-type confinedProgram struct{ *os.Process }
-
-func (p confinedProgram) Pid() int { return p.Process.Pid }
-
-func (p confinedProgram) WaitExit() { guard.WaitExit(p.Process.Pid) }
-
-func (p confinedProgram) Wait() (syscall.WaitStatus, error) {
-	state, err := p.Process.Wait()
-	if err != nil {
-		return 0, err
-	}
-	return state.Sys().(syscall.WaitStatus), nil
 }
 
 // signal sends a signal to the process groups of the programs, none of which may be reaped yet.

@@ -11,7 +11,7 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/adapters/adaptertest"
-	"hatchel/adapters/shell/sandbox"
+	"hatchel/adapters/sandbox"
 )
 
 // abiVariable makes the tests use an older version of Landlock than the kernel has.

@@ -19,7 +19,7 @@ import (
 	"context"
 
 	"hatchel/adapters"
-	"hatchel/adapters/shell/sandbox"
+	"hatchel/adapters/sandbox"
 )
 
 const summary = "Runs a program, a pipe of programs or a script. The label names a connection, whose command is " +

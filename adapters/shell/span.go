@@ -20,8 +20,8 @@ func (a *action) startSpan(call *adapters.Call, p *commandPlan) adapters.Span {
 	}
 	span := call.Span.Start("exec "+strings.Join(names, " | "), adapters.SpanInternal)
 	span.SetText("process.executable.name", names[0])
-	if own := span.Traceparent(); own != "" && p.env.get(traceparentVar) == "" {
-		p.env = slices.Clone(p.env).set(traceparentVar, own)
+	if own := span.Traceparent(); own != "" && p.env.Get(traceparentVar) == "" {
+		p.env = slices.Clone(p.env).Set(traceparentVar, own)
 	}
 	return span
 }

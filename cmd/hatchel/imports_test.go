@@ -38,9 +38,10 @@ var layers = []struct {
 	{of: "adapters", may: []string{"hcl", "hcl/*"}},
 	{of: "adapters/all", may: []string{"adapters", "adapters/*"}},
 	{of: "adapters/guard"},
-	{of: "adapters/shell", may: []string{"adapters", "adapters/guard", "adapters/shell/sandbox", "hcl", "hcl/*"}, tests: []string{"adapters/adaptertest"}},
-	{of: "adapters/shell/sandbox", may: []string{"adapters/guard", "adapters/shell/sandbox/supervisor"}},
-	{of: "adapters/shell/sandbox/supervisor"},
+	{of: "adapters/shell", may: []string{"adapters", "adapters/guard", "adapters/program", "adapters/sandbox", "hcl", "hcl/*"}, tests: []string{"adapters/adaptertest"}},
+	{of: "adapters/program", may: []string{"adapters", "adapters/guard", "adapters/sandbox", "hcl", "hcl/*"}},
+	{of: "adapters/sandbox", may: []string{"adapters", "adapters/guard", "adapters/sandbox/supervisor", "hcl", "hcl/*"}},
+	{of: "adapters/sandbox/supervisor"},
 	{of: "adapters/credential", may: []string{"adapters", "hcl", "hcl/*"}, tests: []string{"adapters/credential/cloudtest", "runtime/edge/auth/issuertest"}},
 	{of: "adapters/credential/cloudtest", may: []string{"adapters", "adapters/credential", "runtime/edge/auth/issuertest"}},
 	// it has the blocks that declare how connections authenticate; the packages of clouds do not know them

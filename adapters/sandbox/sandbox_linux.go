@@ -25,7 +25,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hatchel/adapters/guard"
-	"hatchel/adapters/shell/sandbox/supervisor"
+	"hatchel/adapters/sandbox/supervisor"
 )
 
 // Sandbox confines the programs of one configuration block. It is safe for concurrent use.

@@ -1,26 +1,24 @@
-package shell
+package sandbox
 
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"reflect"
 	"strings"
 
 	"hatchel/adapters"
-	"hatchel/adapters/shell/sandbox"
 	"hatchel/hcl"
 )
 
-// sandboxBlock is a sandbox block: what programs may do in addition to reading the files of the system and those that
+// Block is a sandbox block: what programs may do in addition to reading the files of the system and those that
 // the command names.
-type sandboxBlock struct {
-	Mode           string
-	sandbox.Policy // as written: paths may be relative, and Path is not set
+type Block struct {
+	Mode   string
+	Policy // as written: paths may be relative, and Path is not set
 }
 
-// modeNone is the only value of mode.
-const modeNone = "none"
+// ModeNone is the only value of mode.
+const ModeNone = "none"
 
 const (
 	defaultOpenFiles = 1024
@@ -33,15 +31,15 @@ const (
 	minMemory    = 1 << 20
 )
 
-// newSandboxBlock returns the default, which holds where no sandbox block is written.
-func newSandboxBlock() *sandboxBlock {
-	return &sandboxBlock{Policy: sandbox.Policy{
+// NewBlock returns the default, which holds where no sandbox block is written.
+func NewBlock() *Block {
+	return &Block{Policy: Policy{
 		OpenFiles: defaultOpenFiles, FileSize: defaultFileSize, Processes: defaultProcesses,
 	}}
 }
 
-func (s *sandboxBlock) spec() hcl.Spec {
-	*s = *newSandboxBlock()
+func (s *Block) Spec() hcl.Spec {
+	*s = *NewBlock()
 	return hcl.Spec{
 		hcl.Attr(&s.Mode, "mode", "\"none\" gives programs all rights of the server. Confinement needs Landlock, "+
 			"which Linux has since 5.13."),
@@ -71,14 +69,14 @@ func (s *sandboxBlock) spec() hcl.Spec {
 	}
 }
 
-func (s *sandboxBlock) check(checks *adapters.Checks) {
+func (s *Block) Check(checks *adapters.Checks) {
 	if s == nil {
 		return
 	}
-	checks.Refuse(s.Mode != "" && s.Mode != modeNone, &s.Mode,
-		"mode must be %q or omitted, not %q. If it is omitted, programs are confined.", modeNone, s.Mode)
-	checks.Refuse(s.Mode == modeNone && s.hasRules(), &s.Mode, "mode = %q turns the sandbox off, so no other argument "+
-		"can be set. Remove mode, or the other arguments.", modeNone)
+	checks.Refuse(s.Mode != "" && s.Mode != ModeNone, &s.Mode,
+		"mode must be %q or omitted, not %q. If it is omitted, programs are confined.", ModeNone, s.Mode)
+	checks.Refuse(s.Mode == ModeNone && s.hasRules(), &s.Mode, "mode = %q turns the sandbox off, so no other argument "+
+		"can be set. Remove mode, or the other arguments.", ModeNone)
 	checks.Refuse(s.OpenFiles < minOpenFiles || s.OpenFiles > maxOpenFiles, &s.OpenFiles,
 		"open_files must be from %d to %d, not %d. Each program starts with %[1]d open files.",
 		minOpenFiles, maxOpenFiles, s.OpenFiles)
@@ -95,8 +93,8 @@ func (s *sandboxBlock) check(checks *adapters.Checks) {
 	}
 }
 
-// effects returns what the sandbox grants. A nil sandbox is the default, which grants nothing.
-func (s *sandboxBlock) effects() (effects []hcl.Effect) {
+// Effects returns what the sandbox grants. A nil sandbox is the default, which grants nothing.
+func (s *Block) Effects() (effects []hcl.Effect) {
 	if s == nil {
 		return nil
 	}
@@ -104,7 +102,7 @@ func (s *sandboxBlock) effects() (effects []hcl.Effect) {
 		given  bool
 		effect hcl.Effect
 	}{
-		{s.Mode == modeNone, hcl.Effect{What: "none"}},
+		{s.Mode == ModeNone, hcl.Effect{What: "none"}},
 		{s.Read != nil, hcl.Effect{What: "read", Source: []any{&s.Read}}},
 		{s.Write != nil, hcl.Effect{What: "write", Source: []any{&s.Write}}},
 		{s.Network, hcl.Effect{What: "network"}},
@@ -119,16 +117,16 @@ func (s *sandboxBlock) effects() (effects []hcl.Effect) {
 }
 
 // hasRules reports whether anything but the mode is set.
-func (s *sandboxBlock) hasRules() bool {
-	return !reflect.DeepEqual(s.Policy, newSandboxBlock().Policy)
+func (s *Block) hasRules() bool {
+	return !reflect.DeepEqual(s.Policy, NewBlock().Policy)
 }
 
 // memory returns the field that memory is decoded into.
-func (s *sandboxBlock) memory() *hcl.Size { return (*hcl.Size)(&s.Memory) }
+func (s *Block) memory() *hcl.Size { return (*hcl.Size)(&s.Memory) }
 
-// checkPaths rejects paths that do not exist, relative to the configuration directory: what is put there later was not
+// CheckPaths rejects paths that do not exist, relative to the configuration directory: what is put there later was not
 // reviewed.
-func (s *sandboxBlock) checkPaths(configDir string) error {
+func (s *Block) CheckPaths(configDir string) error {
 	if s == nil {
 		return nil
 	}
@@ -149,42 +147,12 @@ func (s *sandboxBlock) checkPaths(configDir string) error {
 	return nil
 }
 
-// policy returns what the programs of a block may do whose PATH is path.
-func (s *sandboxBlock) policy(b *block, conn *connection, configDir, path string) sandbox.Policy {
+// PolicyIn returns what the block allows programs of a configuration directory whose PATH is path.
+func (s *Block) PolicyIn(configDir, path string) Policy {
 	p := s.Policy
 	p.Path, p.Config = path, configDir
-	p.Read, p.Write = absoluteAll(configDir, s.Read), absoluteAll(configDir, s.Write)
-	dir, known := adapters.Absolute(configDir, conn.Dir), true
-	p.Dirs = []string{dir}
-	if b.Dir != nil {
-		if dir, known = b.Dir.Known(); known {
-			dir = adapters.Absolute(configDir, dir)
-			p.Dirs = append(p.Dirs, dir)
-		}
-	}
-	for _, word := range b.constantWords(configDir) {
-		if !filepath.IsAbs(word) && !known {
-			continue
-		}
-		name, err := filepath.Rel(configDir, adapters.Absolute(dir, word))
-		if err == nil && filepath.IsLocal(name) && !strings.HasPrefix(word, "-") {
-			p.Files = append(p.Files, name)
-		}
-	}
+	p.Read, p.Write = adapters.AbsoluteAll(configDir, s.Read), adapters.AbsoluteAll(configDir, s.Write)
 	return p
-}
-
-// constantWords returns the words of the commands of a block that may name files in the configuration directory.
-func (b *block) constantWords(configDir string) []string {
-	switch {
-	case b.Command != nil:
-		return b.Command.Constants()
-	case b.Pipe != nil:
-		return b.Pipe.Constants()
-	case b.Script != nil:
-		return nil
-	}
-	return []string{filepath.Join(configDir, b.ScriptFile)}
 }
 
 const (
@@ -194,9 +162,9 @@ const (
 		"them do all that the server may. Name the files and directories that they write."
 )
 
-// warn warns of paths with which programs reach the configuration directory. The rules belong to the block or to its
+// Warn warns of paths with which programs reach the configuration directory. The rules belong to the block or to its
 // connection.
-func (s *sandboxBlock) warn(env adapters.Env, confined *sandbox.Sandbox) {
+func (s *Block) Warn(env adapters.Env, confined *Sandbox) {
 	for _, path := range s.Read {
 		if confined.ContainsConfig(adapters.Absolute(env.Dir, path)) {
 			env.Warn(&s.Read, "Configuration can be read", fmt.Sprintf(configIsReadable, path))
@@ -207,11 +175,4 @@ func (s *sandboxBlock) warn(env adapters.Env, confined *sandbox.Sandbox) {
 			env.Warn(&s.Write, "Configuration can be changed", fmt.Sprintf(configIsWritable, path))
 		}
 	}
-}
-
-func absoluteAll(dir string, paths []string) (all []string) {
-	for _, path := range paths {
-		all = append(all, adapters.Absolute(dir, path))
-	}
-	return all
 }

@@ -1,4 +1,4 @@
-package shell
+package program
 
 import (
 	"fmt"
@@ -15,26 +15,26 @@ import (
 // defaultPath is the PATH of programs if the server was started without one.
 const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// directoryVars name directories that programs write to: those of the server, or the temporary directory of the call
+// DirectoryVars name directories that programs write to: those of the server, or the temporary directory of the call
 // if the programs are confined.
-var directoryVars = []string{"HOME", "TMPDIR"}
+var DirectoryVars = []string{"HOME", "TMPDIR"}
 
-// environment is a list of NAME=value, with each name once.
-type environment []string
+// Environment is a list of NAME=value, with each name once.
+type Environment []string
 
-// newEnvironment returns what a program gets before env is added. Names that the server does not have are left out.
-func newEnvironment(inherit ...string) environment {
-	e := environment{"PATH=" + defaultPath, "LANG=C.UTF-8"}
+// NewEnvironment returns what a program gets before env is added. Names that the server does not have are left out.
+func NewEnvironment(inherit ...string) Environment {
+	e := Environment{"PATH=" + defaultPath, "LANG=C.UTF-8"}
 	for _, name := range append([]string{"PATH"}, inherit...) {
 		if v, ok := os.LookupEnv(name); ok {
-			e = e.set(name, v)
+			e = e.Set(name, v)
 		}
 	}
 	return slices.Clip(e)
 }
 
-// set sets a variable, in place if it exists.
-func (e environment) set(name, v string) environment {
+// Set sets a variable, in place if it exists.
+func (e Environment) Set(name, v string) Environment {
 	for i, entry := range e {
 		if n, _, _ := strings.Cut(entry, "="); n == name {
 			e[i] = name + "=" + v
@@ -44,7 +44,7 @@ func (e environment) set(name, v string) environment {
 	return append(e, name+"="+v)
 }
 
-func (e environment) get(name string) string {
+func (e Environment) Get(name string) string {
 	for _, entry := range e {
 		if v, ok := strings.CutPrefix(entry, name); ok && strings.HasPrefix(v, "=") {
 			return v[1:]
@@ -53,8 +53,8 @@ func (e environment) get(name string) string {
 	return ""
 }
 
-// variableText converts a value to the text of a variable. The error is a sentence for the model.
-func variableText(name string, v any) (string, error) {
+// VariableText converts a value to the text of a variable. The error is a sentence for the model.
+func VariableText(name string, v any) (string, error) {
 	v, err := value.Resolve(v)
 	if err != nil {
 		return "", err
@@ -75,18 +75,18 @@ func variableText(name string, v any) (string, error) {
 	return text, err
 }
 
-func isVariableName(name string) bool {
+func IsVariableName(name string) bool {
 	return name != "" && !strings.ContainsAny(name, "=\x00")
 }
 
-// checkVariableNames rejects names that no variable can have.
-func checkVariableNames(checks *adapters.Checks, env **hcl.KeyValues, inherited *[]string) {
+// CheckVariableNames rejects names that no variable can have.
+func CheckVariableNames(checks *adapters.Checks, env **hcl.KeyValues, inherited *[]string) {
 	for _, name := range (*env).Names() {
-		checks.Refuse(!isVariableName(name), env,
+		checks.Refuse(!IsVariableName(name), env,
 			"%q is not a variable name: it is empty, or contains an equals sign or NUL.", name)
 	}
 	for _, name := range *inherited {
-		checks.Refuse(!isVariableName(name), inherited,
+		checks.Refuse(!IsVariableName(name), inherited,
 			"%q is not a variable name. inherit_env lists names, as in [\"KUBECONFIG\"]; set values in env.", name)
 	}
 }

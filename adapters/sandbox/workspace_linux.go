@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"hatchel/adapters/shell/sandbox/supervisor"
+	"hatchel/adapters/sandbox/supervisor"
 )
 
 // Workspace is what the programs of one call are confined in: a temporary directory that they may write to, and the

@@ -5,7 +5,7 @@ package sandbox
 import (
 	"golang.org/x/sys/unix"
 
-	"hatchel/adapters/shell/sandbox/supervisor"
+	"hatchel/adapters/sandbox/supervisor"
 )
 
 // denyRules lists the calls that no confined program may make, by the error that it gets: where possible one that

@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"hatchel/adapters/shell/sandbox/supervisor"
+	"hatchel/adapters/sandbox/supervisor"
 )
 
 // LandlockABI returns the version of Landlock of this kernel; 0 if it has none or it is turned off.

@@ -1,0 +1,45 @@
+package shell
+
+import (
+	"path/filepath"
+	"strings"
+
+	"hatchel/adapters"
+	"hatchel/adapters/sandbox"
+)
+
+// policy returns what rules let the programs of the block do, whose PATH is path.
+func (b *block) policy(rules *sandbox.Block, conn *connection, configDir, path string) sandbox.Policy {
+	p := rules.PolicyIn(configDir, path)
+	dir, known := adapters.Absolute(configDir, conn.Dir), true
+	p.Dirs = []string{dir}
+	if b.Dir != nil {
+		if dir, known = b.Dir.Known(); known {
+			dir = adapters.Absolute(configDir, dir)
+			p.Dirs = append(p.Dirs, dir)
+		}
+	}
+	for _, word := range b.constantWords(configDir) {
+		if !filepath.IsAbs(word) && !known {
+			continue
+		}
+		name, err := filepath.Rel(configDir, adapters.Absolute(dir, word))
+		if err == nil && filepath.IsLocal(name) && !strings.HasPrefix(word, "-") {
+			p.Files = append(p.Files, name)
+		}
+	}
+	return p
+}
+
+// constantWords returns the words of the commands of a block that may name files in the configuration directory.
+func (b *block) constantWords(configDir string) []string {
+	switch {
+	case b.Command != nil:
+		return b.Command.Constants()
+	case b.Pipe != nil:
+		return b.Pipe.Constants()
+	case b.Script != nil:
+		return nil
+	}
+	return []string{filepath.Join(configDir, b.ScriptFile)}
+}
