@@ -54,6 +54,8 @@ var layers = []struct {
 	{of: "adapters/mcp/client/mcptest", may: []string{"hcl/jsonscan"}},
 	{of: "adapters/mcp", may: []string{"adapters", "adapters/scrub", "adapters/credential", "adapters/credential/*", "adapters/mcp/*", "hcl", "hcl/*"}, tests: []string{"adapters/adaptertest"}},
 	{of: "adapters/sql", may: []string{"adapters", "adapters/credential", "adapters/credential/*", "hcl", "hcl/*"}, tests: []string{"adapters/adaptertest", "adapters/credential/aws/awstest", "adapters/credential/cloudtest", "runtime/edge/auth/issuertest"}},
+	// it reads bytes and configurations, and opens nothing
+	{of: "adapters/mcp/definition", may: []string{"hcl", "hcl/*"}, banned: []string{"net", "net/http", "os/exec", "database/sql"}},
 	{of: "adapters/*", may: []string{"adapters", "hcl", "hcl/*"}, tests: []string{"adapters/adaptertest", "runtime/edge/auth/issuertest"}},
 	{of: "runtime/durable/postgres"},
 	{of: "runtime/durable/state", may: []string{"runtime/durable/postgres"}, tests: []string{"runtime/durable/postgres/postgrestest"}},

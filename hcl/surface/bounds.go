@@ -183,7 +183,7 @@ func (d *schemaDiff) members(path string, old, new map[string]any, depth int) {
 	from, _ := old["properties"].(map[string]any)
 	to, _ := new["properties"].(map[string]any)
 	fromRest, toRest := orTrue(old["additionalProperties"]), orTrue(new["additionalProperties"])
-	for _, name := range sortedKeys(from) {
+	for _, name := range value.CanonicalKeys(from) {
 		at := join(path, name)
 		was, is := isRequired(old, name), isRequired(new, name)
 		if to[name] == nil {
@@ -202,7 +202,7 @@ func (d *schemaDiff) members(path string, old, new map[string]any, depth int) {
 		}
 		d.compare(at, from[name], to[name], depth+1)
 	}
-	for _, name := range sortedKeys(to) {
+	for _, name := range value.CanonicalKeys(to) {
 		if from[name] != nil {
 			continue
 		}
@@ -290,7 +290,7 @@ const maxShown = 60
 
 // show returns a value as short JSON.
 func show(v any) string {
-	text := revealHidden(string(appendCanonical(nil, v)))
+	text := revealHidden(string(value.AppendCanonical(nil, v)))
 	if len(text) > maxShown {
 		return text[:cut.Before(text, maxShown)] + "…"
 	}

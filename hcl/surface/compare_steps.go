@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"hatchel/hcl/eval"
+	"hatchel/hcl/value"
 )
 
 // A change of a step that may change something, or of what decides whether it runs, is widening unless it is proved
@@ -327,7 +328,7 @@ func (s *stepsComparison) does(steps []*Step) (lines []string) {
 func addedInputs(old, new any) (names []string) {
 	from, _ := schemaOf(old)["properties"].(map[string]any)
 	to, _ := schemaOf(new)["properties"].(map[string]any)
-	for _, name := range sortedKeys(to) {
+	for _, name := range value.CanonicalKeys(to) {
 		if from[name] == nil && !isRequired(schemaOf(new), name) {
 			names = append(names, name)
 		}

@@ -13,6 +13,7 @@ import (
 
 	"hatchel/hcl/eval"
 	"hatchel/hcl/eval/hclexpr"
+	"hatchel/hcl/value"
 	"hatchel/internal/cut"
 	"hatchel/internal/lazyregexp"
 )
@@ -155,7 +156,7 @@ func (s *source) literalForm(e *hclsyntax.LiteralValueExpr) string {
 	case e.Val.IsNull():
 		return "null"
 	case e.Val.Type() == cty.String:
-		return string(appendString(nil, e.Val.AsString()))
+		return string(value.AppendCanonicalString(nil, e.Val.AsString()))
 	case e.Val.Type() == cty.Bool:
 		return strconv.FormatBool(e.Val.True())
 	}
@@ -223,7 +224,7 @@ func (s *source) keyForm(key hclsyntax.Expression) string {
 		if hclsyntax.ValidIdentifier(name) {
 			return name
 		}
-		return string(appendString(nil, name))
+		return string(value.AppendCanonicalString(nil, name))
 	}
 	return "(" + s.form(key.(*hclsyntax.ObjectConsKeyExpr).Wrapped) + ")"
 }
@@ -276,7 +277,7 @@ func (s *source) templateForm(e *hclsyntax.TemplateExpr) string {
 	out := []byte{'"'}
 	for _, p := range parts {
 		if p.isText {
-			quoted := appendString(nil, escapeTemplate(p.text))
+			quoted := value.AppendCanonicalString(nil, escapeTemplate(p.text))
 			p.text = string(quoted[1 : len(quoted)-1])
 		}
 		out = append(out, p.text...)
@@ -410,7 +411,7 @@ func memberStep(name string) string {
 	if hclsyntax.ValidIdentifier(name) {
 		return "." + name
 	}
-	return "[" + string(appendString(nil, name)) + "]"
+	return "[" + string(value.AppendCanonicalString(nil, name)) + "]"
 }
 
 // traversalForm returns the normal form of a traversal. The value of a local, or of a member of one that is written as

@@ -57,16 +57,16 @@ const lockDepth = 3
 func writeLines(out *bytes.Buffer, v any, depth int) {
 	m, ok := v.(map[string]any)
 	if !ok || depth >= lockDepth || len(m) == 0 {
-		out.Write(appendCanonical(nil, v))
+		out.Write(value.AppendCanonical(nil, v))
 		return
 	}
 	out.WriteByte('{')
-	for i, name := range sortedKeys(m) {
+	for i, name := range value.CanonicalKeys(m) {
 		if i > 0 {
 			out.WriteByte(',')
 		}
 		out.WriteString("\n" + strings.Repeat(" ", depth+1))
-		out.Write(appendString(nil, name))
+		out.Write(value.AppendCanonicalString(nil, name))
 		out.WriteString(": ")
 		if server, ok := m[name].(map[string]any); ok && depth == 0 && name == "server" {
 			writeServer(out, server)
@@ -80,14 +80,14 @@ func writeLines(out *bytes.Buffer, v any, depth int) {
 // writeServer writes the members of the server, each of which has one line.
 func writeServer(out *bytes.Buffer, m map[string]any) {
 	out.WriteByte('{')
-	for i, name := range sortedKeys(m) {
+	for i, name := range value.CanonicalKeys(m) {
 		if i > 0 {
 			out.WriteByte(',')
 		}
 		out.WriteString("\n  ")
-		out.Write(appendString(nil, name))
+		out.Write(value.AppendCanonicalString(nil, name))
 		out.WriteString(": ")
-		out.Write(appendCanonical(nil, m[name]))
+		out.Write(value.AppendCanonical(nil, m[name]))
 	}
 	out.WriteString("\n }")
 }
@@ -263,7 +263,7 @@ func exact(v any) any {
 	if v == nil {
 		return nil
 	}
-	out, err := value.Decode(appendCanonical(nil, v))
+	out, err := value.Decode(value.AppendCanonical(nil, v))
 	if err != nil {
 		return v
 	}
@@ -303,7 +303,7 @@ func lineOf(text []byte, err error) int {
 func lineOfEntry(text []byte, operation string) int {
 	kind, name, _ := strings.Cut(operation, " ")
 	section := bytes.Index(text, []byte("\n \""+kind+"s\": {"))
-	at := bytes.Index(text[max(section, 0):], append(appendString([]byte("\n  "), name), ": {"...))
+	at := bytes.Index(text[max(section, 0):], append(value.AppendCanonicalString([]byte("\n  "), name), ": {"...))
 	if section < 0 || at < 0 {
 		return 0
 	}

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"hatchel/hcl/value"
 )
 
 // JoinNames returns names in one line, sorted, as the lines of a lock have them. A name with a separator, a blank or a
@@ -16,7 +18,7 @@ func JoinNames(names []string, separator string) string {
 			return !unicode.IsGraphic(r) || unicode.IsSpace(r) || strings.ContainsRune(`,"\`+separator, r)
 		}
 		if name == "" || strings.ContainsFunc(name, needsQuotes) {
-			written[i] = string(appendString(nil, name))
+			written[i] = string(value.AppendCanonicalString(nil, name))
 		}
 	}
 	return strings.Join(written, separator)

@@ -91,7 +91,7 @@ func asText(v any) string {
 	if s, ok := v.(string); ok || v == nil {
 		return s
 	}
-	return string(appendCanonical(nil, v))
+	return string(value.AppendCanonical(nil, v))
 }
 
 // schemaOf returns a schema as an object.
@@ -348,7 +348,7 @@ func (d *schemaDiff) others(path string, old, new map[string]any) {
 			}
 		}
 	}
-	for _, name := range sortedKeys(names) {
+	for _, name := range value.CanonicalKeys(names) {
 		hasRef := func(v any) bool { m, _ := v.(map[string]any); return m["$ref"] != nil }
 		if !value.Equal(old[name], new[name]) || !d.sameDefs && value.Contains(old[name], hasRef) {
 			d.change(path, "incomparable", true, true, fmt.Sprintf("cannot be compared: the keyword %s changed", name))

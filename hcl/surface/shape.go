@@ -7,6 +7,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl"
+	"hatchel/hcl/value"
 )
 
 // maxShape is the maximum length of a shape that is shown whole, in bytes.
@@ -88,7 +89,7 @@ func (s *source) wordShape(e hclsyntax.Expression) string {
 	}
 	for _, p := range s.templateParts(template.Parts) {
 		if p.isText && strings.ContainsAny(p.text, " \t\r\n\"|") {
-			return string(appendString(nil, shape))
+			return string(value.AppendCanonicalString(nil, shape))
 		}
 	}
 	if shape == "" {

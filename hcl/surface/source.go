@@ -13,6 +13,7 @@ import (
 	"hatchel/hcl"
 	"hatchel/hcl/eval"
 	"hatchel/hcl/syntax"
+	"hatchel/hcl/value"
 )
 
 // source is the syntax of a configuration and what the load has recorded of it. It is read for what the author wrote,
@@ -330,7 +331,7 @@ func (s *source) argument(out map[string]string, at string, e hclsyntax.Expressi
 // pathName returns the name of a member as a path of arguments has it: in quotes if it could be read as several.
 func pathName(name string) string {
 	if strings.ContainsAny(name, `."`) {
-		return string(appendString(nil, name))
+		return string(value.AppendCanonicalString(nil, name))
 	}
 	return name
 }
