@@ -71,7 +71,7 @@ leave the directory of the document, or the directory of --root.`,
 			return err
 		}
 		o.Source, o.Stdin = source, cmd.InOrStdin()
-		o.Check = func(files map[string][]byte) ([]openapi.Mistake, error) { return checkImported(cmd, files) }
+		o.Check = func(files map[string][]byte) ([]importer.Mistake, error) { return checkImported(cmd, files) }
 		o.OtherTypes = func(name string) (importer.Names, error) { return importer.OtherTypes(f.dir, name) }
 		if f.Update && !known { // the document is at another place, or has another title
 			o.Recall = func(name string) (openapi.Options, error) {
@@ -138,7 +138,7 @@ func (f *importFlags) importOpenAPI(cmd *cobra.Command, o openapi.Options) error
 
 // checkImported compiles generated files in a directory of their own, without their secrets, and returns what validate
 // would report.
-func checkImported(cmd *cobra.Command, files map[string][]byte) (mistakes []openapi.Mistake, err error) {
+func checkImported(cmd *cobra.Command, files map[string][]byte) (mistakes []importer.Mistake, err error) {
 	dir, err := os.MkdirTemp("", "hatchel-import-*")
 	if err != nil {
 		return nil, err
@@ -158,7 +158,7 @@ func checkImported(cmd *cobra.Command, files map[string][]byte) (mistakes []open
 		folder.generation.Close()
 	}
 	for _, d := range folder.diags {
-		mistakes = append(mistakes, openapi.Mistake{File: d.Subject.File, Line: d.Subject.Start.Line,
+		mistakes = append(mistakes, importer.Mistake{File: d.Subject.File, Line: d.Subject.Start.Line,
 			Text: d.Summary + ": " + d.Text()})
 	}
 	return mistakes, nil

@@ -28,9 +28,6 @@ type Options struct {
 
 const tableLeftOut = "table left out" // a kind of loss
 
-// maxTools is the maximum number of tools without patterns.
-const maxTools = 40
-
 // Import generates tools for the tables of the database that q queries. It also returns all tables that q can read,
 // whether they are selected or not, for completion.
 func Import(ctx context.Context, q Query, o Options) (*importer.Result, []catalog.Table, error) {
@@ -55,7 +52,7 @@ func Import(ctx context.Context, q Query, o Options) (*importer.Result, []catalo
 		}
 	}
 	others := slices.DeleteFunc(slices.Clone(o.Existing), func(name string) bool { return g.names[name] })
-	if n := len(r.Blocks); n+len(others) > maxTools {
+	if n := len(r.Blocks); n+len(others) > importer.MaxTools {
 		if len(o.Tables) == 0 && !o.All {
 			return nil, nil, tooMany(tables, n, len(others))
 		}
@@ -101,14 +98,15 @@ func tooMany(tables []*table, n, others int) error {
 	}
 	const text = "%s, and agents choose badly among more than %d. Select tables with --table, as in --table '%s', " +
 		"or take all with --all, which writes toolsets of at most %[2]d. The tables: %[4]s"
-	return fmt.Errorf(text, count, maxTools, example, tableNames(tables))
+	return fmt.Errorf(text, count, importer.MaxTools, example, tableNames(tables))
 }
 
 // maxToolsetBytes is the size of the blocks of a toolset. The tools of a toolset take at most as many tokens as lint
 // accepts, which are fewer than a third of the bytes.
 const maxToolsetBytes = 60_000
 
-// addToolsets adds toolsets with all tools, each with at most maxTools, and the tools of a table in one of them.
+// addToolsets adds toolsets with all tools, each with at most
+// importer.MaxTools, and the tools of a table in one of them.
 func (g *generator) addToolsets() {
 	var sets [][]int // of numbers of blocks
 	size := 0
@@ -118,7 +116,7 @@ func (g *generator) addToolsets() {
 		for ; next < len(blocks) && blocks[next].Origin == blocks[i].Origin; next++ {
 			bytes += len(blocks[next].Text)
 		}
-		if len(sets) == 0 || len(sets[len(sets)-1])+next-i > maxTools || size+bytes > maxToolsetBytes {
+		if len(sets) == 0 || len(sets[len(sets)-1])+next-i > importer.MaxTools || size+bytes > maxToolsetBytes {
 			sets, size = append(sets, nil), 0
 		}
 		for ; i < next; i++ {

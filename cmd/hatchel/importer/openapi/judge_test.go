@@ -141,13 +141,13 @@ func (j *judgement) report(tools int) (invalid int) {
 }
 
 // checkFiles reports the mistakes and warnings of files.
-func checkFiles(sources map[string][]byte) (mistakes []openapi.Mistake, err error) {
+func checkFiles(sources map[string][]byte) (mistakes []importer.Mistake, err error) {
 	g, diags := compile(sources, nil)
 	if g != nil {
 		g.Close()
 	}
 	for _, d := range diags {
-		mistakes = append(mistakes, openapi.Mistake{File: d.Subject.File, Text: d.Summary + ": " + d.Detail})
+		mistakes = append(mistakes, importer.Mistake{File: d.Subject.File, Text: d.Summary + ": " + d.Detail})
 	}
 	return mistakes, nil
 }

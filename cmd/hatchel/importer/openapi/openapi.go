@@ -43,19 +43,13 @@ type Options struct {
 	// OtherTypes returns the names of types that other imports have taken; it may be nil.
 	OtherTypes func(source string) (importer.Names, error)
 	// Check loads the files that would be written, by name, and returns mistakes with their places.
-	Check func(files map[string][]byte) ([]Mistake, error)
-}
-
-// Mistake is a diagnostic of a generated file.
-type Mistake struct {
-	File string
-	Line int
-	Text string
+	Check func(files map[string][]byte) ([]importer.Mistake, error)
 }
 
 // Defaults returns the options of an import without flags.
 func Defaults() Options {
-	return Options{Flatten: 12, Depth: 6, MaxSchema: 8 << 10, MaxTokens: 25_000, MaxTools: 40}
+	return Options{Flatten: 12, Depth: 6, MaxSchema: 8 << 10, MaxTokens: importer.MaxTokens,
+		MaxTools: importer.MaxTools}
 }
 
 // generator holds one import.
