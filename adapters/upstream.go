@@ -36,8 +36,8 @@ type Drift struct {
 	// cannot be compared, one of DriftMissing and DriftRepeated.
 	Changed []string
 	Served  bool // on_drift accepts the differences
-	// Pinned and Found are the reviewed definition and the one of the server, a line for each member. Found is empty
-	// if the server does not list it.
+	// Pinned and Found are the reviewed definition and the one of the server, for people: a line for each member, and
+	// schemas on several lines. Found is empty if the server does not list it.
 	Pinned, Found string
 }
 
@@ -56,6 +56,11 @@ func (d Drift) String() string {
 		return d.Name + " is listed more than once"
 	}
 	return d.Name + " has changed: " + strings.Join(d.Changed, "; ")
+}
+
+// ReviewCommand returns the command that shows what differs at the server of a connection.
+func ReviewCommand(connection string) string {
+	return "hatchel import mcp " + connection + " --update --dry-run"
 }
 
 // Withdrawable is an Action of an upstream tool. Withdrawn returns the failure of its calls while it is known that the

@@ -297,10 +297,14 @@ func (c *compiler) observeConnection(conn *hcl.Connection, opened *connection) {
 			continue
 		}
 		pool, _ := handle.(adapters.Pooled)
+		upstream, isUpstream := handle.(adapters.Upstream)
+		if isUpstream {
+			c.g.upstreams = append(c.g.upstreams, opened.observer)
+		}
 		login, _ := handle.(adapters.SignedIn)
 		c.g.Probes.Connections = append(c.g.Probes.Connections, probe.Connection{
 			Decl: conn, Name: hcl.InstanceName(conn.Name, key), Conn: h, Pool: pool, Login: login, Guard: guard,
-			Seen: opened.health[key],
+			Seen: opened.health[key], Upstream: upstream,
 		})
 	}
 }

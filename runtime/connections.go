@@ -117,6 +117,7 @@ type connection struct {
 	handle   any
 	guards   adapters.ConnectionGuards
 	health   map[string]*atomic.Int32 // see probe.Connection; by the keys of its instances
+	observer *upstreamObserver
 	cleanups cleanups
 }
 
@@ -125,7 +126,8 @@ func openConnection(ctx context.Context, conn *hcl.Connection, b *Build) (*conne
 	if !ok {
 		return nil, fmt.Errorf("this program has no connections of the kind %q", conn.Kind)
 	}
-	c := &connection{health: map[string]*atomic.Int32{}}
+	name := conn.Kind + "." + conn.Name
+	c := &connection{health: map[string]*atomic.Int32{}, observer: &upstreamObserver{build: b, name: name, connection: conn.Name}}
 	c.guards = adapters.NewConnectionGuards(conn,
 		func(name string) adapters.Turns { return newRequestTurns(b.State, conn, name) },
 		func(name, state string) { b.publishConnection(conn.Kind+"."+name, state, "") })
@@ -133,7 +135,8 @@ func openConnection(ctx context.Context, conn *hcl.Connection, b *Build) (*conne
 		c.health[key] = new(atomic.Int32)
 	}
 	env := b.adapterEnv(&c.cleanups)
-	env.Log = b.Log.With("connection", conn.Kind+"."+conn.Name)
+	env.Log = b.Log.With("connection", name)
+	env.StateChanged = c.observer.observe
 	handle, err := connector.Open(ctx, conn, env)
 	if err != nil {
 		if failed := c.cleanups.run(); failed != nil {
@@ -142,6 +145,9 @@ func openConnection(ctx context.Context, conn *hcl.Connection, b *Build) (*conne
 		return nil, err
 	}
 	c.handle = handle
+	if upstream, ok := handle.(adapters.Upstream); ok {
+		c.observer.attach(upstream)
+	}
 	return c, nil
 }
 

@@ -24,6 +24,8 @@ type Generation struct {
 	pages    *endpoint.Listener // nil when the console has no listener of its own
 	cleanups cleanups
 
+	upstreams []*upstreamObserver // of the connections to upstream servers
+
 	cancel       context.CancelCauseFunc // ends env.Running
 	cancelPinned context.CancelCauseFunc // ends env.Pinned
 

@@ -205,6 +205,7 @@ func (h *Host) commit(last, next *Generation, report Report, began time.Time) Re
 	h.build.State.RecordDecisions("") // that were stored while no audit log was open
 	h.build.State.RecordRevocations()
 	announceLoad(last, next, report, began)
+	next.announceUpstreams()
 	h.build.caches.events.Changed()
 	if isFirst {
 		h.publishServer("started")

@@ -83,6 +83,7 @@ type Readiness struct {
 	Hold        *hold.Held               `json:"hold,omitempty"` // why the last load waits for its lock; nil if not
 	Refused     hcl.Diagnostics          `json:"refused"`        // statements by databases, operations by the start
 	Connections []probe.ConnectionHealth `json:"connections"`
+	Upstreams   []probe.UpstreamHealth   `json:"upstreams,omitempty"`
 	State       *store.Health            `json:"state,omitempty"` // nil when it is in a file, or was not needed
 	Audit       *store.Health            `json:"audit,omitempty"` // nil when calls are not written down
 	Webhooks    []webhook.Health         `json:"webhooks,omitempty"`
@@ -104,6 +105,7 @@ func (h *Host) Readiness(ctx context.Context) (Readiness, Status) {
 	defer g.leave()
 	r := describeServed(g, s)
 	var asked sync.WaitGroup // all at once: each takes up to store.PingTimeout to find out that nothing answers
+	r.Upstreams = g.Probes.Upstreams()
 	asked.Go(func() { r.Connections = g.Probes.Health(ctx) })
 	asked.Go(func() { r.State = h.build.State.Health(ctx) })
 	asked.Go(func() { r.Audit = g.AuditHealth(ctx) })

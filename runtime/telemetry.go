@@ -274,6 +274,7 @@ func (t *Telemetry) SessionChanged(name string, owner *mcp.Identity, state strin
 type ServerState struct {
 	*metrics.Sample
 	Health   []probe.ConnectionHealth // of Sample.Connections, in their order
+	Upstream []probe.UpstreamHealth
 	Webhooks []webhook.Health
 	Engine   string // of the state store
 	Limits   []limit.Usage
@@ -291,6 +292,7 @@ func (t *Telemetry) ServerState(ctx context.Context) *ServerState {
 		return s
 	}
 	defer g.leave()
+	s.Upstream = g.Probes.Upstreams()
 	s.Health, s.Webhooks = g.Probes.Health(ctx), t.host.build.State.WebhookHealth(ctx, g.Config)
 	reading, cancel := context.WithTimeout(ctx, store.PingTimeout)
 	defer cancel()

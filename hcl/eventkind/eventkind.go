@@ -23,6 +23,7 @@ const (
 	TaskFinished
 	Reload
 	Connection
+	Upstream
 	Limit
 	Refused
 	Session
@@ -182,6 +183,13 @@ var declarations = [count]Declaration{
 		{"connection", "string", false, "The connection, as in http.shop."},
 		{"state", "string", false, "closed, open or half-open, of the breaker; up or down, of the health."},
 		{"message", "string", true, "Why it is down."}}},
+	Upstream: {"upstream", "The state of the server behind a connection mcp has changed, or what is different of the " +
+		"definitions that blocks use.", []Field{
+		{"connection", "string", false, "The connection, as in mcp.github."},
+		{"state", "string", false, "ready, starting, failed or drifted."},
+		{"drift", "list", true, "The definitions that are not as reviewed: the name of each, what has changed, and " +
+			"whether it is served."},
+		{"message", "string", true, "Why no session can be opened."}}},
 	Limit: {"limit", "A limit has refused calls of a tool: at most one event a second and tool.", []Field{
 		toolField, {"count", "integer", false, "How many calls were refused since the last event."}}},
 	Refused: {"refused", "Calls of a tool, or requests without valid credentials, were refused: at most one event a " +

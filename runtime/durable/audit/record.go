@@ -38,6 +38,7 @@ const (
 
 	EventReload    = "reload"    // another configuration is served
 	EventHeld      = "held"      // a reload waits for its lock
+	EventDrift     = "drift"     // definitions of an upstream server differ from the reviewed ones, or no longer do
 	EventOpened    = "opened"    // a process starts to write
 	EventClosed    = "closed"    // a process has ended normally
 	EventRotated   = "rotated"   // first record after a full file

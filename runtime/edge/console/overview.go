@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/runtime"
 )
@@ -68,6 +69,11 @@ func (o *overviewData) Verdict() condition {
 	for _, connection := range o.Connections {
 		if !connection.OK || connection.Breaker == "open" {
 			return condition{"warn", "a connection does not answer"}
+		}
+	}
+	for _, upstream := range o.Upstreams {
+		if upstream.State == adapters.UpstreamDrifted {
+			return condition{"warn", "an MCP server has changed since its review"}
 		}
 	}
 	return condition{"ok", "ready"}

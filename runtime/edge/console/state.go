@@ -21,6 +21,8 @@ type stateData struct {
 	*runtime.ServerState
 	Systems []systemRow
 	SignIn  []dependency // of a sign_in block
+
+	Upstreams []upstreamView
 }
 
 // systemRow is a connection on the page.
@@ -42,6 +44,9 @@ func (c *Console) state(q *request) (*answer, error) {
 			}
 		}
 		data.Systems = append(data.Systems, row)
+	}
+	for _, u := range data.Upstream {
+		data.Upstreams = append(data.Upstreams, newUpstreamView(u))
 	}
 	data.SignIn = c.signInState(q.Context())
 	return &answer{template: "server-state", title: "State", data: data}, nil

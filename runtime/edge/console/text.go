@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"hatchel/adapters"
 	"hatchel/internal/cut"
 	"hatchel/internal/printable"
 	"hatchel/internal/wildcard"
@@ -90,11 +91,11 @@ var waitsForApproval = condition{"warn", "waits for approval"}
 func stateOf(state any) condition {
 	c := condition{"off", fmt.Sprint(state)}
 	switch c.Word {
-	case audit.OK, "approved", "allowed", "closed", task.Working, task.Completed:
+	case audit.OK, "approved", "allowed", "closed", task.Working, task.Completed, adapters.UpstreamReady:
 		c.Class = "ok"
-	case audit.Failed, audit.ProtocolError, "rejected", "denied", "open":
+	case audit.Failed, audit.ProtocolError, "rejected", "denied", "open", adapters.UpstreamDrifted:
 		c.Class = "bad"
-	case audit.Partial, audit.Refused, audit.Cancelled, "pending", "half-open":
+	case audit.Partial, audit.Refused, audit.Cancelled, "pending", "half-open", adapters.UpstreamStarting:
 		c.Class = "warn"
 	case task.Waiting:
 		return condition{"warn", "waits for an answer"}

@@ -37,7 +37,7 @@ func (s *Server) serveReadiness(w http.ResponseWriter, r *http.Request) {
 	details, _ := s.Host.Readiness(r.Context())
 	if details.Ready = ready; !operates {
 		writeJSON(w, status, health{ready, stopping, details.Revision, details.Commit, details.Stale,
-			details.Connections})
+			details.Connections, details.Upstreams})
 		return
 	}
 	writeJSON(w, status, struct {
@@ -54,6 +54,7 @@ type health struct {
 	Commit      string                   `json:"commit,omitempty"`
 	Stale       bool                     `json:"stale"`
 	Connections []probe.ConnectionHealth `json:"connections"`
+	Upstreams   []probe.UpstreamHealth   `json:"upstreams,omitempty"`
 }
 
 // serveReload reloads the configuration directory. A configuration with errors is answered with 422

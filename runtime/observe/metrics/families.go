@@ -35,6 +35,10 @@ const (
 	poolInUse       = "hatchel_pool_in_use"
 	poolMax         = "hatchel_pool_max"
 
+	upstreamDrift    = "hatchel_upstream_drift"
+	upstreamSessions = "hatchel_upstream_sessions"
+	upstreamRestarts = "hatchel_upstream_restarts_total"
+
 	approvalsPending = "hatchel_approvals_pending"
 	approvalsTotal   = "hatchel_approvals_total"
 	approvalWait     = "hatchel_approval_wait_seconds"
@@ -96,6 +100,11 @@ var families = []Family{
 		"1 for the state of a breaker: closed, open or half-open."},
 	{poolInUse, gauge, []string{"kind", "connection"}, "Connections of a database that are in use."},
 	{poolMax, gauge, []string{"kind", "connection"}, "Connections to a database that may be open."},
+	{upstreamDrift, gauge, []string{"connection"}, "Definitions of an MCP server that blocks use and that are not as " +
+		"reviewed."},
+	{upstreamSessions, gauge, []string{"connection"}, "Sessions with an MCP server that are open, or its processes."},
+	{upstreamRestarts, counter, []string{"connection"}, "Processes of an MCP server that were started again after " +
+		"they had ended by themselves, since the connection was opened."},
 	{approvalsPending, gauge, nil, "Approvals that wait for a decision, of all processes with the same state."},
 	{approvalsTotal, counter, []string{"name", "decision"}, "Approvals that calls have waited for, by tool. The " +
 		"decision is approved, rejected, expired, or none for a wait that ended otherwise."},
@@ -155,7 +164,8 @@ func describeSample() map[string]*prometheus.Desc {
 	all := map[string]*prometheus.Desc{}
 	for _, f := range families {
 		isCounted := f.Name == callsInFlight || f.Name == callsWaiting
-		if f.Type == gauge && !isCounted || f.Name == spansDropped || f.Name == linesDropped {
+		if f.Type == gauge && !isCounted || f.Name == spansDropped || f.Name == linesDropped ||
+			f.Name == upstreamRestarts {
 			all[f.Name] = prometheus.NewDesc(f.Name, f.Help, f.Labels, nil)
 		}
 	}

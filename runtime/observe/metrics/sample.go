@@ -35,9 +35,17 @@ type State struct {
 // Connection is the state of a connection.
 type Connection struct {
 	Kind, Name string
-	Up         *bool  // nil when it cannot be asked
-	Breaker    string // "closed", "open" or "half-open"; empty without one
-	Pool       *Pool  // nil without one
+	Up         *bool     // nil when it cannot be asked
+	Breaker    string    // "closed", "open" or "half-open"; empty without one
+	Pool       *Pool     // nil without one
+	Upstream   *Upstream // nil for a connection to something else
+}
+
+// Upstream is the state of an upstream server.
+type Upstream struct {
+	Drift    int // definitions that are not as reviewed
+	Sessions int // that are open, or processes that run
+	Restarts int // since the connection was opened
 }
 
 // Pool is the state of a pool of connections.
@@ -91,9 +99,9 @@ func (c *current) truth(to chan<- prometheus.Metric, name string, is *bool, labe
 }
 
 // count adds a counter that is counted elsewhere; none for nil.
-func (c *current) count(to chan<- prometheus.Metric, name string, value *uint64) {
+func (c *current) count(to chan<- prometheus.Metric, name string, value *uint64, labels ...string) {
 	if value != nil {
-		to <- prometheus.MustNewConstMetric(c.sampled[name], prometheus.CounterValue, float64(*value))
+		to <- prometheus.MustNewConstMetric(c.sampled[name], prometheus.CounterValue, float64(*value), labels...)
 	}
 }
 
@@ -133,6 +141,12 @@ func (c *current) collectSample(to chan<- prometheus.Metric, s *Sample) {
 		if conn.Pool != nil {
 			c.gauge(to, poolInUse, float64(conn.Pool.InUse), conn.Kind, conn.Name)
 			c.gauge(to, poolMax, float64(conn.Pool.Max), conn.Kind, conn.Name)
+		}
+		if conn.Upstream != nil {
+			c.gauge(to, upstreamDrift, float64(conn.Upstream.Drift), conn.Name)
+			c.gauge(to, upstreamSessions, float64(conn.Upstream.Sessions), conn.Name)
+			restarts := uint64(conn.Upstream.Restarts)
+			c.count(to, upstreamRestarts, &restarts, conn.Name)
 		}
 	}
 	for _, hook := range s.Webhooks {

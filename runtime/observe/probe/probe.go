@@ -88,6 +88,16 @@ func (s *Set) probes() (all []probe) {
 	return all
 }
 
+// backgroundProbes returns the probes that are made at each load. Those of upstream servers are not among them: these
+// are compared with what was reviewed by their connections, in the background.
+func (s *Set) backgroundProbes() []probe {
+	return slices.DeleteFunc(s.probes(), func(p probe) bool {
+		return slices.ContainsFunc(s.Connections, func(c Connection) bool {
+			return c.Decl == p.backend.Connection && c.Upstream != nil
+		})
+	})
+}
+
 // Check asks the servers behind all connections and backends whether they will work, and reports what fails.
 func (s *Set) Check(ctx context.Context) (diags hcl.Diagnostics) {
 	answers := s.pingConnections(ctx, s.Connections)
@@ -125,7 +135,7 @@ func (p probe) isReported(err error, failed map[*hcl.Connection]bool) bool {
 // signs in to: nothing is fetched for a list. Nothing else is contacted.
 func (s *Set) Learn(ctx context.Context) {
 	isSignedIn := func(c Connection) bool { return c.Login != nil && c.Login.Credential() != nil }
-	probes := slices.DeleteFunc(s.probes(), func(p probe) bool {
+	probes := slices.DeleteFunc(s.backgroundProbes(), func(p probe) bool {
 		return slices.ContainsFunc(s.Connections, func(c Connection) bool {
 			return c.Decl == p.backend.Connection && isSignedIn(c)
 		})
@@ -288,6 +298,8 @@ type Connection struct {
 	Login adapters.SignedIn // nil when it fetches no credential
 	Guard *adapters.ConnectionGuard
 	Seen  *atomic.Int32 // what the last ping came to: unpinged, answered or unanswered
+
+	Upstream adapters.Upstream // nil for a connection to something else; with it, only Check pings Conn
 }
 
 const (
@@ -338,10 +350,7 @@ func (s *Set) Health(ctx context.Context) []ConnectionHealth {
 	var running sync.WaitGroup
 	for i, h := range s.Connections {
 		running.Go(func() {
-			var err error
-			if h.Conn != nil {
-				err = ping(ctx, h.Conn)
-			}
+			err := h.ask(ctx)
 			out[i] = ConnectionHealth{Name: h.label(), OK: err == nil, Breaker: h.Guard.State(),
 				Reason: s.Scrubber.Text(h.Guard.Reason())}
 			if h.Login != nil {
@@ -357,6 +366,20 @@ func (s *Set) Health(ctx context.Context) []ConnectionHealth {
 	}
 	running.Wait()
 	return out
+}
+
+// ask says whether the connection answers. Of an upstream server that is what is known of it: readiness waits for none.
+func (p Connection) ask(ctx context.Context) error {
+	switch {
+	case p.Upstream != nil:
+		if failure := p.Upstream.UpstreamState().Failure; failure != "" {
+			return errors.New(failure)
+		}
+		return nil
+	case p.Conn != nil:
+		return ping(ctx, p.Conn)
+	}
+	return nil
 }
 
 func ping(ctx context.Context, h adapters.Health) (err error) {
@@ -378,6 +401,7 @@ func (s *Set) Sample(ctx context.Context) []metrics.Connection {
 			inUse, maximum := of.Pool.Pool()
 			c.Pool = &metrics.Pool{InUse: inUse, Max: maximum}
 		}
+		c.Upstream = of.sampleUpstream()
 	}
 	return out
 }

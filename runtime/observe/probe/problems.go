@@ -60,7 +60,7 @@ func (s *Set) takeOver(before *Set) (changed []probe) {
 	}
 	before.mu.Lock()
 	defer before.mu.Unlock()
-	for _, p := range s.probes() {
+	for _, p := range s.backgroundProbes() {
 		label := p.operation.Label()
 		switch old := known[label]; {
 		case old == nil || old.Decl.Digest != p.operation.Decl.Digest:
@@ -90,7 +90,8 @@ func (s *Set) inheritRows(o *call.Operation, before *Set) {
 // probeOnce pings all connections and probes these backends. Those that fail are left.
 func (s *Set) probeOnce(all []probe) {
 	found := map[string]problem{}
-	answers := s.pingConnections(s.Running, s.Connections)
+	pinged := slices.DeleteFunc(slices.Clone(s.Connections), func(c Connection) bool { return c.Upstream != nil })
+	answers := s.pingConnections(s.Running, pinged)
 	proofs := s.runProofs(s.Running, answers)
 	errs := s.runProbes(s.Running, all, answers)
 	unusable := map[*hcl.Connection]bool{}
