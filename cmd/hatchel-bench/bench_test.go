@@ -7,15 +7,17 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"hatchel/cmd/hatchel-bench/upstream"
 )
 
 func TestEveryFloorGivesRightRepliesInBothEras(t *testing.T) {
-	upstream := httptest.NewServer(upstreamHandler())
-	defer upstream.Close()
+	web := httptest.NewServer(upstreamHandler())
+	defer web.Close()
 	for _, row := range callRows {
-		if row.tool == "" || row.stdio || row.unaudited {
+		if row.tool == "" || row.stdio || row.unaudited || row.upstream == "stdio" {
 			// The floor of tools/list serves the bytes of another target, that of stdio is that of the text row, and that
-			// of audit is Hatchel.
+			// of audit is Hatchel. A program on stdio is this program, which a test is not.
 			continue
 		}
 		folder := filepath.Join(t.TempDir(), row.name)
@@ -32,12 +34,19 @@ func TestEveryFloorGivesRightRepliesInBothEras(t *testing.T) {
 			}
 			defer undo()
 		}
-		implementation, err := implement(row.name, folder, upstream.URL)
-		if err != nil {
-			t.Fatal(err)
-		}
 		c := newChecker(row)
 		for _, e := range eras {
+			address := web.URL
+			if row.upstream != "" && row.upstream != "http" {
+				server := httptest.NewServer(&upstream.Server{
+					Revision: string(e), Stream: row.upstream == "stream", Page: pageText()})
+				defer server.Close()
+				address = server.URL
+			}
+			implementation, err := implement(row.name, folder, address)
+			if err != nil {
+				t.Fatal(err)
+			}
 			for v := range row.variants {
 				var out bytes.Buffer
 				r := lineRequest(body(e, row.tool, row.arguments(v)), "")

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"hatchel/cmd/hatchel-bench/upstream"
 )
 
 // serveHTTP serves h on a free port, says where on stderr, and exits when its standard input ends,
@@ -73,7 +75,9 @@ func serveSDK(ctx context.Context, args []string) error {
 		return err
 	}
 	server := mcp.NewServer(&mcp.Implementation{Name: "bench", Version: "1.0.0"}, nil)
-	c.addTools(server)
+	if err := c.addTools(server); err != nil {
+		return err
+	}
 	if args[3] == "stdio" {
 		return server.Run(ctx, &mcp.StdioTransport{})
 	}
@@ -89,8 +93,18 @@ func serveSDK(ctx context.Context, args []string) error {
 	}))
 }
 
-// serveUpstream serves what the tools of the rows "http" and "filter" read.
-func serveUpstream(context.Context, []string) error { return serveHTTP(upstreamHandler()) }
+// serveUpstream serves what the tools of rows read. With the arguments of [mcpUpstream] it is an MCP server: over HTTP,
+// or over stdio.
+func serveUpstream(_ context.Context, args []string) error {
+	if len(args) == 0 {
+		return serveHTTP(upstreamHandler())
+	}
+	s := &upstream.Server{Revision: args[1], Stream: args[0] == "stream", Page: pageText()}
+	if args[0] == "stdio" {
+		return s.ServeLines(os.Stdin, os.Stdout)
+	}
+	return serveHTTP(s)
+}
 
 func upstreamHandler() http.Handler {
 	orders := ordersDocument()

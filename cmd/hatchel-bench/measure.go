@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -96,20 +97,15 @@ func (b *bench) measureRow(ctx context.Context, row *callRow) error {
 		}
 		defer undo()
 	}
-	upstream := ""
-	if row.upstream {
-		s, err := b.start(ctx, "upstream", false, []string{b.self, "upstream"})
-		if err != nil {
-			return err
-		}
-		defer s.stop()
-		upstream = "http://" + s.Host
-	}
 	connections := row.connections
 	if b.quick {
 		connections = []int{row.judged}
 	}
 	for _, e := range eras {
+		upstream, stop, err := b.startUpstream(ctx, row, e)
+		if err != nil {
+			return err
+		}
 		servers := b.startServers(ctx, row, folder, upstream)
 		for _, n := range connections {
 			c := b.measureCell(row, e, n, servers)
@@ -119,8 +115,32 @@ func (b *bench) measureRow(ctx context.Context, row *callRow) error {
 		for _, s := range servers {
 			s.stop()
 		}
+		stop()
 	}
 	return ctx.Err()
+}
+
+// startUpstream starts the server that the tools of a row call, if any. It returns the address for the targets: a URL,
+// or "command:" and the command that each target starts.
+func (b *bench) startUpstream(ctx context.Context, row *callRow, e era) (address string, stop func(), err error) {
+	command := []string{b.self, "upstream"}
+	switch row.upstream {
+	case "":
+		return "", func() {}, nil
+	case "http":
+	case "stdio":
+		return strings.Join(append([]string{"command:" + b.self}, "upstream", "stdio", string(e)), " "), func() {}, nil
+	default:
+		command = append(command, row.upstream, string(e))
+	}
+	s, err := b.start(ctx, "upstream", false, command)
+	if err != nil {
+		return "", nil, err
+	}
+	if address = "http://" + s.Host; row.upstream != "http" {
+		address += "/mcp"
+	}
+	return address, s.stop, nil
 }
 
 // startServers starts the row's targets. The floor starts last: that of tools/list serves the bytes
@@ -164,7 +184,11 @@ func (b *bench) startServer(ctx context.Context, name string, row *callRow, fold
 		command = []string{b.hatchel, "serve", folder, "--stdio"}
 	default:
 		command = []string{b.hatchel, "serve", folder, "--listen", "127.0.0.1:0"}
-		if upstream != "" {
+		switch {
+		case row.upstream == "stdio":
+			words := strings.Fields(upstream)
+			command = append(command, "--var", "program="+b.self, "--var", "revision="+words[len(words)-1])
+		case upstream != "":
 			command = append(command, "--var", "upstream="+upstream)
 		}
 	}

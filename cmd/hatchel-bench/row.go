@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"hatchel/cmd/hatchel-bench/upstream"
 )
 
 // callRow is one row of the table that is measured by calling servers.
@@ -17,6 +19,10 @@ type callRow struct {
 	// bound is the largest ratio allowed: to the floor, or to the SDK server if againstSDK.
 	bound      float64
 	againstSDK bool
+	// sdkBound is the largest ratio allowed to the SDK server besides, and cpuBound the most µs; 0 for none.
+	sdkBound, cpuBound float64
+	// against names the row with whose figures of Hatchel bound compares, in place of the floor; empty for the floor.
+	against string
 	// stdio rows are measured on pipes, the others over HTTP; connections are calls in flight on
 	// stdio.
 	stdio       bool
@@ -24,7 +30,9 @@ type callRow struct {
 	judged      int // the number of connections whose figures are compared with the bound
 	// children says that the work is done by child processes, whose time counts.
 	children bool
-	upstream bool
+	// upstream is the kind of the server that the tools call: "http", or an MCP server of the revision that is measured:
+	// "mcp", "stream" if it answers with a stream, "stdio" if each target starts it. Empty for none.
+	upstream string
 	// unaudited says that the floor is Hatchel too, without the audit log of the folder.
 	unaudited bool
 	// postgres says that the row needs a PostgreSQL server, and pooled that PgBouncer is in front of it.
@@ -62,7 +70,7 @@ var callRows = []*callRow{
 	},
 	{
 		name: "http", title: "tools/call of an HTTP GET of 1 KB (floor: handler + pooled client)",
-		bound: 1.1, connections: []int{1, 16, 64}, judged: 16, upstream: true,
+		bound: 1.1, connections: []int{1, 16, 64}, judged: 16, upstream: "http",
 		tool: "read_note", variants: 16,
 		arguments: func(v int) string { return fmt.Sprintf(`{"id":%d}`, v+1) },
 		want:      func(v int) []string { return []string{noteText(v + 1)} },
@@ -98,13 +106,36 @@ var callRows = []*callRow{
 	},
 	{
 		name: "filter", title: "1 MB JSON body filtered by a `result` (floor: fetched, decoded with encoding/json)",
-		bound: 2, connections: []int{1, 4, 16}, judged: 4, upstream: true,
+		bound: 2, connections: []int{1, 4, 16}, judged: 4, upstream: "http",
 		tool: "large_orders", variants: 4,
 		arguments: func(v int) string { return fmt.Sprintf(`{"minimum":%d}`, orderCount-10+v) },
 		want: func(v int) []string {
 			first, last := 100_000+orderCount-10+v, 100_000+orderCount-1
 			return []string{fmt.Sprintf("[%d,%d,", first, first+1), fmt.Sprintf("%d]", last)}
 		},
+	},
+	{
+		name: "mcp", title: "tools/call of a tool of an MCP server over HTTP, 1 KB of JSON (floor: handler + pooled " +
+			"client; SDK: its server and client)",
+		bound: 1.5, sdkBound: 0.5, connections: []int{1, 16, 64}, judged: 16, upstream: "mcp",
+		tool: "read_record", variants: 16, arguments: recordArguments, want: recordWant,
+	},
+	{
+		name: "mcp-stream", title: "the same, answered with a stream of events",
+		bound: 1.25, against: "mcp", connections: []int{1, 16, 64}, judged: 16, upstream: "stream",
+		tool: "read_record", variants: 16, arguments: recordArguments, want: recordWant,
+	},
+	{
+		name: "mcp-stdio", title: "the same from a program on stdio, without its own time (ratio to the SDK server)",
+		bound: 0.5, againstSDK: true, connections: []int{1, 16, 64}, judged: 16, upstream: "stdio",
+		tool: "read_record", variants: 16, arguments: recordArguments, want: recordWant,
+	},
+	{
+		name: "mcp-page", title: "100 KB of text from an MCP server over HTTP",
+		cpuBound: 1200, connections: []int{1, 16, 64}, judged: 16, upstream: "mcp",
+		tool: "read_page", variants: 4,
+		arguments: func(v int) string { return fmt.Sprintf(`{"name":"Page %d"}`, v) },
+		want:      func(v int) []string { return []string{fmt.Sprintf("Page %d: %s", v, pageText())} },
 	},
 }
 
@@ -115,9 +146,14 @@ func workOf(row string) string {
 		return "text"
 	case "pooler":
 		return "postgres"
+	case "mcp-stream":
+		return "mcp"
 	}
 	return row
 }
+
+func recordArguments(v int) string { return fmt.Sprintf(`{"id":%d}`, 100+v) }
+func recordWant(v int) []string    { return []string{upstream.Record(100 + v)} }
 
 func greetArguments(v int) string {
 	return fmt.Sprintf(`{"name":"Ada Lovelace the %dth","number":%d}`, v, 1000+v)

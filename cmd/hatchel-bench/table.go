@@ -55,7 +55,7 @@ func (b *bench) write(w io.Writer) {
 }
 
 func (b *bench) writeRow(w io.Writer, row *callRow) {
-	var ours, floor []float64
+	var ours, toSDK, cpu, floor []float64
 	var theirs []string
 	unit := "× floor"
 	for _, c := range b.cells {
@@ -63,9 +63,14 @@ func (b *bench) writeRow(w io.Writer, row *callRow) {
 			continue
 		}
 		hatchel, sdk := c.targets["hatchel"], c.targets["sdk"]
-		if row.againstSDK {
+		toSDK, cpu = append(toSDK, over(hatchel.cpu, sdk.cpu)), append(cpu, hatchel.cpu)
+		switch {
+		case row.againstSDK:
 			unit = "× SDK"
 			hatchel.ratio, sdk.ratio = over(hatchel.cpu, sdk.cpu), over(sdk.cpu, sdk.cpu)
+		case row.against != "":
+			unit = "× row `" + row.against + "`"
+			hatchel.ratio = over(hatchel.cpu, b.hatchelCPU(row.against, c.era))
 		}
 		ours, floor = append(ours, hatchel.ratio), append(floor, c.targets["floor"].cpu)
 		theirs = append(theirs, times(sdk.ratio))
@@ -73,12 +78,41 @@ func (b *bench) writeRow(w io.Writer, row *callRow) {
 	if len(ours) == 0 {
 		return
 	}
-	judged := slices.Max(ours)
-	if slices.Min(ours) == 0 {
-		judged = 0 // an era was not measured
+	var bounds, found, verdicts []string
+	judge := func(figures []float64, bound float64, unit string, show func(float64) string) {
+		if bound == 0 {
+			return
+		}
+		judged := slices.Max(figures)
+		if slices.Min(figures) == 0 {
+			judged = 0 // an era was not measured
+		}
+		bounds, found = append(bounds, fmt.Sprintf("≤ %s %s", shortest(bound), unit)), append(found, show(slices.Max(figures)))
+		verdicts = append(verdicts, verdict(judged, bound))
 	}
-	fmt.Fprintf(w, "| %s | ≤ %.2f %s | %s | %s | %s | %.1f |\n", row.title, row.bound, unit,
-		times(slices.Max(ours)), verdict(judged, row.bound), strings.Join(theirs, ", "), slices.Max(floor))
+	judge(ours, row.bound, unit, times)
+	judge(toSDK, row.sdkBound, "× SDK", times)
+	judge(cpu, row.cpuBound, "µs", func(us float64) string { return fmt.Sprintf("%.0f µs", us) })
+	fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %.1f |\n", row.title, strings.Join(bounds, ", "),
+		strings.Join(found, ", "), strings.Join(verdicts, " / "), strings.Join(theirs, ", "), slices.Max(floor))
+}
+
+// shortest writes a bound with two decimals, or with none from 100 on.
+func shortest(bound float64) string {
+	if bound >= 100 {
+		return fmt.Sprintf("%.0f", bound)
+	}
+	return fmt.Sprintf("%.2f", bound)
+}
+
+// hatchelCPU returns the figure of Hatchel in another row, at the connections that are judged; 0 if it was not measured.
+func (b *bench) hatchelCPU(row string, e era) float64 {
+	for _, c := range b.cells {
+		if c.row.name == row && c.era == e && c.connections == c.row.judged {
+			return c.targets["hatchel"].cpu
+		}
+	}
+	return 0
 }
 
 func (b *bench) writeStartup(w io.Writer) {

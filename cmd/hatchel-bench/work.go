@@ -23,7 +23,7 @@ import (
 // concurrent use.
 type implementation struct {
 	floor    floor
-	addTools func(*mcp.Server)
+	addTools func(*mcp.Server) error
 }
 
 // floor answers one JSON-RPC request. The parts of the reply are written one after the other.
@@ -78,12 +78,13 @@ func textTool[In any](name, description string, work func(context.Context, In) (
 			text, err := work(ctx, in)
 			return callResult{Content: []textContent{{"text", text}}}, err
 		}),
-		addTools: func(s *mcp.Server) {
+		addTools: func(s *mcp.Server) error {
 			mcp.AddTool(s, &mcp.Tool{Name: name, Description: description},
 				func(ctx context.Context, _ *mcp.CallToolRequest, in In) (*mcp.CallToolResult, any, error) {
 					text, err := work(ctx, in)
 					return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, nil, err
 				})
+			return nil
 		},
 	}
 }
@@ -104,12 +105,13 @@ func listTool[In, Item any](name, description string, work func(context.Context,
 			text, err := json.Marshal(list)
 			return callResult{[]textContent{{"text", string(text)}}, map[string]any{"result": list}}, err
 		}),
-		addTools: func(s *mcp.Server) {
+		addTools: func(s *mcp.Server) error {
 			mcp.AddTool(s, &mcp.Tool{Name: name, Description: description},
 				func(ctx context.Context, _ *mcp.CallToolRequest, in In) (*mcp.CallToolResult, output[Item], error) {
 					list, err := work(ctx, in)
 					return nil, output[Item]{list}, err
 				})
+			return nil
 		},
 	}
 }
@@ -198,6 +200,10 @@ func implement(row, folder, upstream string) (*implementation, error) {
 			}), nil
 	case "list":
 		return implementList(upstream)
+	case "mcp", "mcp-stdio":
+		return implementProxy("read_record", upstream)
+	case "mcp-page":
+		return implementProxy("read_page", upstream)
 	}
 	return nil, fmt.Errorf("row %q has no implementation", row)
 }
@@ -298,11 +304,14 @@ func implementList(upstream string) (*implementation, error) {
 			head := append([]byte(`{"jsonrpc":"2.0","id":`), c.ID...)
 			return [][]byte{append(head, `,"result":`...), list, {'}'}}, nil
 		},
-		addTools: func(s *mcp.Server) {
+		addTools: func(s *mcp.Server) error {
 			report := func(context.Context, listedInput) (string, error) { return "Nothing to report.", nil }
 			for n := range listedTools {
-				textTool(listedName(n), listedDescription(n), report).addTools(s)
+				if err := textTool(listedName(n), listedDescription(n), report).addTools(s); err != nil {
+					return err
+				}
 			}
+			return nil
 		},
 	}, nil
 }
