@@ -12,7 +12,7 @@ const blockDoc = "Calls a tool of another MCP server. Returns output.content, ou
 
 // Adapter returns the mcp block of tools and steps.
 func Adapter() adapters.Adapter {
-	return adapters.New("mcp", blockDoc, (*block).spec, bind).WithConnections(true, "mcp")
+	return adapters.New("mcp", blockDoc, (*block).spec, bind).WithConnections(true, "mcp").WithMock(mockKind())
 }
 
 // Connector returns the kind of connection "mcp".
