@@ -165,7 +165,8 @@ func tapedReply(result *client.Result, err error) (map[string]any, error) {
 	}
 	if failed := (*client.Error)(nil); errors.As(err, &failed) {
 		if failed.Kind == client.Rejected {
-			return map[string]any{"rejected": map[string]any{"code": failed.RPC.Code, "message": failed.RPC.Message}}, nil
+			rejected := map[string]any{"code": failed.RPC.Code, "message": failed.RPC.Message}
+			return map[string]any{"rejected": rejected}, nil
 		}
 		if fail := failureOf(failed); fail != "" {
 			return map[string]any{"fail": fail}, nil

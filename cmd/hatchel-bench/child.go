@@ -93,8 +93,8 @@ func serveSDK(ctx context.Context, args []string) error {
 	}))
 }
 
-// serveUpstream serves what the tools of rows read. With the arguments of [mcpUpstream] it is an MCP server: over HTTP,
-// or over stdio.
+// serveUpstream serves what the tools of rows read. With arguments it is an MCP server: "mcp",
+// "stream" or "stdio", and the revision.
 func serveUpstream(_ context.Context, args []string) error {
 	if len(args) == 0 {
 		return serveHTTP(upstreamHandler())

@@ -184,7 +184,8 @@ func addProxiedTools(s *mcp.Server, address string) error {
 		transport = &mcp.CommandTransport{Command: exec.Command(words[0], words[1:]...)}
 	}
 	ctx := context.Background()
-	session, err := mcp.NewClient(&mcp.Implementation{Name: "bench", Version: "1.0.0"}, nil).Connect(ctx, transport, nil)
+	client := mcp.NewClient(&mcp.Implementation{Name: "bench", Version: "1.0.0"}, nil)
+	session, err := client.Connect(ctx, transport, nil)
 	if err != nil {
 		return err
 	}

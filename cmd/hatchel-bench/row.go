@@ -30,8 +30,8 @@ type callRow struct {
 	judged      int // the number of connections whose figures are compared with the bound
 	// children says that the work is done by child processes, whose time counts.
 	children bool
-	// upstream is the kind of the server that the tools call: "http", or an MCP server of the revision that is measured:
-	// "mcp", "stream" if it answers with a stream, "stdio" if each target starts it. Empty for none.
+	// upstream is the kind of the server that the tools call: "http", or an MCP server of the revision that is
+	// measured: "mcp", "stream" if it answers with a stream, "stdio" if each target starts it. Empty for none.
 	upstream string
 	// unaudited says that the floor is Hatchel too, without the audit log of the folder.
 	unaudited bool

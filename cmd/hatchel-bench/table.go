@@ -87,7 +87,8 @@ func (b *bench) writeRow(w io.Writer, row *callRow) {
 		if slices.Min(figures) == 0 {
 			judged = 0 // an era was not measured
 		}
-		bounds, found = append(bounds, fmt.Sprintf("≤ %s %s", shortest(bound), unit)), append(found, show(slices.Max(figures)))
+		bounds = append(bounds, fmt.Sprintf("≤ %s %s", shortest(bound), unit))
+		found = append(found, show(slices.Max(figures)))
 		verdicts = append(verdicts, verdict(judged, bound))
 	}
 	judge(ours, row.bound, unit, times)
@@ -105,7 +106,8 @@ func shortest(bound float64) string {
 	return fmt.Sprintf("%.2f", bound)
 }
 
-// hatchelCPU returns the figure of Hatchel in another row, at the connections that are judged; 0 if it was not measured.
+// hatchelCPU returns the figure of Hatchel in another row, at the connections that are judged; 0 if it was not
+// measured.
 func (b *bench) hatchelCPU(row string, e era) float64 {
 	for _, c := range b.cells {
 		if c.row.name == row && c.era == e && c.connections == c.row.judged {
