@@ -39,19 +39,20 @@ type Field struct {
 	Many     bool   // the block may be repeated
 	Label    string // the meaning of the block's label; empty for a block without label
 
-	omitsAbsent bool   // of an Expr, see OmitAbsent
-	page        bool   // of a RequestURL, see Page
-	collection  bool   // of an Expr, see CompileCollection
-	formerly    string // the former name of the argument
-	instead     []string
-	hint        string           // about a name that authors write instead
-	last        bool             // it is decoded after the other fields
-	inputs      *inputsByDefault // of an Expr, see InputsByDefault
-	group       *group
-	Target      any // the pointer decoded into
-	DecodeAttr  func(*Decoder, hclsyntax.Expression, Field)
-	DecodeBlock func(*Decoder, *hclsyntax.Block)
-	NestedSpec  func() Spec // of a block, for the reference
+	omitsAbsent  bool   // of an Expr, see OmitAbsent
+	keepsMembers bool   // of an Expr, see KeepMembers
+	page         bool   // of a RequestURL, see Page
+	collection   bool   // of an Expr, see CompileCollection
+	formerly     string // the former name of the argument
+	instead      []string
+	hint         string           // about a name that authors write instead
+	last         bool             // it is decoded after the other fields
+	inputs       *inputsByDefault // of an Expr, see InputsByDefault
+	group        *group
+	Target       any // the pointer decoded into
+	DecodeAttr   func(*Decoder, hclsyntax.Expression, Field)
+	DecodeBlock  func(*Decoder, *hclsyntax.Block)
+	NestedSpec   func() Spec // of a block, for the reference
 }
 
 func (f *Field) isArgument() bool { return f.DecodeAttr != nil }
@@ -320,6 +321,10 @@ func (f Field) AllowFile() Field { f.Files = true; return f }
 
 // OmitAbsent leaves members that are absent out of the objects that are written in the argument.
 func (f Field) OmitAbsent() Field { f.omitsAbsent = true; return f }
+
+// KeepMembers keeps the members of an object that is written in the argument, each with its place, for the checks of an
+// adapter.
+func (f Field) KeepMembers() Field { f.keepsMembers = true; return f }
 
 // InputsByDefault makes an Expr that is not written an object of the inputs under their own names, but for one input.
 // Absent inputs are left out.

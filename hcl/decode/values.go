@@ -156,7 +156,7 @@ func ElementRange(e hclsyntax.Expression, i int) hclv2.Range {
 
 // noteParts makes a compiler keep what checkCredentials needs.
 func (d *Decoder) noteParts(c *hclexpr.Compiler, f Field) {
-	if f.Secret || isCommand(f.Name) {
+	if f.Secret || f.keepsMembers || isCommand(f.Name) {
 		c.NoteParts()
 	}
 }
@@ -197,6 +197,9 @@ func (d *Decoder) decodeComputed(dst any, e hclsyntax.Expression, f Field) {
 		n := compile(e, in)
 		c.RejectFileValue(n, e, f.argument())
 		*dst = &hclexpr.Expr{Typed: n, Range: diag.RangeOf(e.Range())}
+		if f.keepsMembers {
+			(*dst).Members = c.MembersOf(e)
+		}
 	case **hclexpr.StringExpr:
 		*dst = c.CompileString(e, in, f.argument())
 	case **hclexpr.TextTemplate:

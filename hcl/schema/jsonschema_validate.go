@@ -158,6 +158,9 @@ func libraryMessage(k jsonschema.ErrorKind, sensitive bool) string {
 	case *kind.Pattern:
 		return "must match the pattern " + k.Want + tail(k.Got)
 	case *kind.Format:
+		if k.Want == "regex" && k.Err != nil && !sensitive {
+			return "must be a regular expression: " + k.Err.Error() + tail(k.Got)
+		}
 		if _, ok := formats[k.Want]; ok {
 			return formatPhrase(k.Want, k.Err == errLongFormat) + tail(k.Got)
 		}

@@ -3,6 +3,7 @@ package schema
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 
 	"hatchel/hcl/value"
@@ -75,7 +76,8 @@ func compileLibrary(doc any) (*library, error) {
 			}
 		}
 	case *jsonschema.LoadURLError:
-		return nil, fmt.Errorf("it refers to %s, and other documents are not loaded", err.URL)
+		return nil, fmt.Errorf("it refers to %s, and other documents are not loaded",
+			strings.TrimPrefix(err.URL, libraryBase))
 	case *jsonschema.AnchorNotFoundError, *jsonschema.JSONPointerNotFoundError:
 		return nil, errors.New("a $ref in it refers to nothing")
 	}
@@ -116,8 +118,11 @@ func newLibraryCompiler() *jsonschema.Compiler {
 	return c
 }
 
+// libraryBase is the URL of the folder that a schema is in. References in a schema are relative to it.
+const libraryBase = "hatchel:///"
+
 func compileResource(c *jsonschema.Compiler, doc any) (*jsonschema.Schema, error) {
-	const name = "hatchel:schema"
+	const name = libraryBase + "schema"
 	if err := c.AddResource(name, doc); err != nil {
 		return nil, errNotJSON
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	hclv2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl/diag"
@@ -19,6 +20,53 @@ import (
 type Expr struct {
 	Typed eval.TypedExpr
 	Range diag.Range
+
+	// Members are those of an object that is written here and nothing else, in written order, if the argument keeps them.
+	Members []Member
+}
+
+// Member is a member of an object that is written.
+type Member struct {
+	Name    string     // "" if it is not known at load
+	Key     diag.Range // of the name
+	Value   *Expr
+	LeftOut bool // it is left out when it stands for something optional that is absent
+}
+
+// MembersOf returns the members of an object that was compiled after NoteParts; nil for any other expression.
+func (c *Compiler) MembersOf(e hclsyntax.Expression) (members []Member) {
+	if p, ok := e.(*hclsyntax.ParenthesesExpr); ok {
+		return c.MembersOf(p.Expression)
+	}
+	object, ok := e.(*hclsyntax.ObjectConsExpr)
+	if !ok || c.parts == nil {
+		return nil
+	}
+	for _, item := range object.Items {
+		val := c.parts[item.ValueExpr]
+		m := Member{Key: diag.RangeOf(item.KeyExpr.Range()), LeftOut: c.omitting[object] && !val.CallerSpecific &&
+			val.Absent != nil}
+		m.Name, _ = c.constantKey(item.KeyExpr)
+		m.Value = &Expr{val, diag.RangeOf(item.ValueExpr.Range()), c.MembersOf(item.ValueExpr)}
+		members = append(members, m)
+	}
+	return members
+}
+
+// constantKey returns the key of an object that was compiled, if it is known.
+func (c *Compiler) constantKey(e hclsyntax.Expression) (string, bool) {
+	if k, ok := e.(*hclsyntax.ObjectConsKeyExpr); ok {
+		if word := hclv2.ExprAsKeyword(k.Wrapped); word != "" && !k.ForceNonLiteral {
+			return word, true
+		}
+		e = k.Wrapped
+	}
+	n := c.parts[e]
+	if !n.Known || n.Value == nil {
+		return "", false
+	}
+	text, err := value.Text(n.Value)
+	return text, err == nil
 }
 
 // Eval computes the value. Its error is a sentence for the model.

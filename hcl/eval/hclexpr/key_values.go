@@ -112,11 +112,11 @@ func (e *KeyValues) Entries() (out []Entry) {
 		return nil
 	}
 	for _, name := range e.mapNames() {
-		out = append(out, Entry{name, e.Range, Expr{e.memberOfMap(name), e.Range}})
+		out = append(out, Entry{name, e.Range, Expr{Typed: e.memberOfMap(name), Range: e.Range}})
 	}
 	for _, w := range e.pairs {
 		if name, ok := w.key.Value.(string); ok {
-			out = append(out, Entry{name, w.keyPart, Expr{w.value, w.rng}})
+			out = append(out, Entry{name, w.keyPart, Expr{Typed: w.value, Range: w.rng}})
 		}
 	}
 	return out

@@ -1,0 +1,118 @@
+package schema
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"hatchel/hcl/value"
+)
+
+// searchSchema is a schema as servers write it.
+const searchSchema = `{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","additionalProperties":false,
+"required":["owner","repo","title"],"properties":{"owner":{"type":"string","description":"Owner of the repository"},
+"repo":{"type":"string","description":"Name of the repository"},"title":{"type":"string","minLength":1,"maxLength":256},
+"body":{"type":"string","description":"Text in Markdown"},"state":{"type":"string","enum":["open","closed","all"]},
+"number":{"type":"integer","minimum":1},"labels":{"type":"array","items":{"type":"string"},"maxItems":10},
+"since":{"type":"string","format":"date-time"},"mode":{"anyOf":[{"type":"string"},{"type":"number"}]},
+"page":{"type":"integer","exclusiveMinimum":0,"maximum":100,"default":1}}}`
+
+func BenchmarkReadForeign(b *testing.B) {
+	for b.Loop() {
+		if _, err := ReadForeign(searchSchema); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+type steps func(n int) error
+
+func (s steps) Step(n int) error { return s(n) }
+
+func parseJSON(t testing.TB, text string) any {
+	t.Helper()
+	v, err := value.Decode([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func readForeign(t testing.TB, text string) *Foreign {
+	t.Helper()
+	f, err := ReadForeign(text)
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return f
+}
+
+func TestForeignSchemaIsEnforcedAsItsDraftSays(t *testing.T) {
+	const tuple = `"type":"object","properties":{"a":{"type":"array","items":[{"type":"string"}],
+		"additionalItems":false}}}`
+	for _, c := range []struct{ schema, good, bad string }{
+		{searchSchema, `{"owner":"a","repo":"b","title":"c","mode":1}`, `{"owner":"a","repo":"b"}`},
+		{`{"$schema":"http://json-schema.org/draft-07/schema#",` + tuple, `{"a":["x"]}`, `{"a":["x",1]}`},
+		{`{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","properties":{"a":{"type":"array",
+			"prefixItems":[{"type":"string"}],"items":false}}}`, `{"a":["x"]}`, `{"a":["x",1]}`},
+		{`{"type":"object","properties":{"a":{"$ref":"#/$defs/x"}},"$defs":{"x":{"type":"integer"}}}`, `{"a":1}`,
+			`{"a":"1"}`},
+		{`{"type":"object","anyOf":[{"required":["a"]},{"required":["b"]}]}`, `{"b":1}`, `{}`},
+		{`{"type":"object","properties":{"a":{"type":"string"}}}`, `{}`, `{"a":null}`},
+	} {
+		f := readForeign(t, c.schema)
+		for text, good := range map[string]bool{c.good: true, c.bad: false} {
+			violations, err := f.Check(parseJSON(t, text), Unlimited, false)
+			if err != nil || (len(violations) == 0) != good {
+				t.Errorf("%s for %s: %v, %v", text, c.schema, violations, err)
+			}
+		}
+	}
+}
+
+func TestForeignSchemaThatCannotBeEnforcedIsRefused(t *testing.T) {
+	for schema, want := range map[string]string{
+		`[]`:                           "a schema is an object",
+		`{"$ref":"https://a.example"}`: "other documents are not loaded",
+		`{"type":"object","properties":{"a":{"$ref":"other.json"}}}`:               "other documents are not loaded",
+		`{"type":"object","properties":{"a":{"$ref":"file:///etc/passwd"}}}`:       "other documents are not loaded",
+		`{"type":"object","properties":{"a":{"$ref":"#/nowhere"}}}`:                "refers to nothing",
+		`{"$schema":"http://json-schema.org/draft-04/schema#"}`:                    "the drafts that are read",
+		`{"$schema":"https://a.example/json-schema.org/2020-12"}`:                  "the drafts that are read",
+		`{"type":"object","properties":{"a":{"type":"string","pattern":"(?=a)"}}}`: "lookahead is not available",
+		`{"type":"object","properties":{"a":{"type":"text"}}}`:                     "type",
+		`{"type":"object","patternProperties":{"(?!a)":{}}}`:                       "(?!a)",
+	} {
+		_, err := ReadForeign(schema)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", schema, err, want)
+		}
+	}
+}
+
+// TestCheckOfAForeignSchemaIsBoundedInTime uses a schema of each draft that compares everything with everything.
+func TestCheckOfAForeignSchemaIsBoundedInTime(t *testing.T) {
+	for _, draft := range []string{
+		"https://json-schema.org/draft/2020-12/schema", "http://json-schema.org/draft-07/schema#",
+	} {
+		part := `{"type":"string","pattern":"^(a|aa|aaa)*b$"}`
+		for range 12 {
+			part = fmt.Sprintf(`{"anyOf":[%s,%s]}`, part, part)
+		}
+		f := readForeign(t, fmt.Sprintf(`{"$schema":%q,"type":"object","additionalProperties":%s}`, draft, part))
+		v := map[string]any{}
+		for i := range 1000 {
+			v[fmt.Sprint(i)] = strings.Repeat("a", 1000)
+		}
+		left := 100_000
+		limit := steps(func(n int) error {
+			if left -= n; left < 0 {
+				return errTimeOver
+			}
+			return nil
+		})
+		if _, err := f.Check(v, limit, false); err != errTimeOver {
+			t.Errorf("%s: %v", draft, err)
+		}
+	}
+}
