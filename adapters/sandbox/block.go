@@ -3,6 +3,7 @@ package sandbox
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 
@@ -29,6 +30,8 @@ const (
 	maxOpenFiles = 1 << 20
 	maxProcesses = 1 << 20
 	minMemory    = 1 << 20
+	minCPUShare  = 0.01
+	maxCPUShare  = 1 << 10
 )
 
 // NewBlock returns the default, which holds where no sandbox block is written.
@@ -38,33 +41,60 @@ func NewBlock() *Block {
 	}}
 }
 
+// Spec returns the arguments of a block for the programs of calls.
 func (s *Block) Spec() hcl.Spec {
+	return s.spec(blockDoc{
+		read: "a constant dir, what under(...) gives, the directories of PATH and the system's programs, libraries, " +
+			"locales, time zones and certificates. Of the configuration directory programs read only script_file, files " +
+			"that are constant words of command or pipe, and what read names.",
+		write: "TMPDIR, a directory of each call that is removed afterwards.",
+		whose: "each program, and all programs of a call together,",
+		owner: "a call",
+	}, hcl.Attr(&s.CPU, "cpu", "How much CPU time each program, and all programs of a call together, may use.").
+		DefaultDoc("no limit but timeout"))
+}
+
+// ServerSpec returns the arguments of a block for a program that serves many calls.
+func (s *Block) ServerSpec() hcl.Spec {
+	return s.spec(blockDoc{
+		read: "the directories of PATH and the system's programs, libraries, locales, time zones and certificates. Of " +
+			"the configuration directory the program reads only files that are words of command, and what read names.",
+		write: "TMPDIR and HOME, a directory of each process that is removed when it ends.",
+		whose: "each process, and all processes of the program together,",
+		owner: "the program",
+	}, hcl.Attr(&s.CPUShare, "cpu_share", "How many cores all processes of the program together may use, on average over "+
+		"10 seconds, such as 0.5. A program that uses more is ended.").DefaultDoc("no limit").
+		Hint(" cpu is the CPU time of a command that ends. A program that serves many calls has cpu_share = 0.5, in "+
+			"cores.", "cpu"))
+}
+
+// blockDoc is how the documentation of a block differs between programs of calls and programs that serve many calls.
+type blockDoc struct{ read, write, whose, owner string }
+
+func (s *Block) spec(doc blockDoc, cpu hcl.Field) hcl.Spec {
 	*s = *NewBlock()
 	return hcl.Spec{
 		hcl.Attr(&s.Mode, "mode", "\"none\" gives programs all rights of the server. Confinement needs Landlock, "+
 			"which Linux has since 5.13."),
 		hcl.Attr(&s.Read, "read", "Files and directories that may be read, and programs in them run, in "+
-			"addition to a constant dir, what under(...) gives, the directories of PATH and the system's programs, "+
-			"libraries, locales, time zones and certificates. Of the configuration directory programs read only "+
-			"script_file, files that are constant words of command or pipe, and what read names."),
-		hcl.Attr(&s.Write, "write", "Files and directories that may be read and written, in addition to TMPDIR, "+
-			"a directory of each call that is removed afterwards. Before Linux 6.2 a file cannot be truncated "+
+			"addition to "+doc.read),
+		hcl.Attr(&s.Write, "write", "Files and directories that may be read and written, in addition to "+doc.write+
+			" Before Linux 6.2 a file cannot be truncated "+
 			"by its name (truncate(2)). Before 5.19 nothing can be renamed or linked from one directory to "+
 			"another; mv copies."),
 		hcl.Attr(&s.Network, "network", "Lets programs open sockets of all kinds, also to services on this machine.").
 			DefaultDoc("false: no sockets"),
 		hcl.Attr(&s.Modes, "modes", "Lets programs change modes, groups and times of all files that the "+
 			"server's user owns.").DefaultDoc("false: only of files that may be written"),
-		hcl.Attr(s.memory(), "memory", "How much memory each program, and all programs of a call together, may use, "+
+		hcl.Attr(s.memory(), "memory", "How much memory "+doc.whose+" may use, "+
 			"with the files in a TMPDIR that is kept in memory (tmpfs). memfd_create then fails as on an old kernel.").
 			DefaultDoc("no limit"),
-		hcl.Attr(&s.CPU, "cpu", "How much CPU time each program, and all programs of a call together, may use.").
-			DefaultDoc("no limit but timeout"),
+		cpu,
 		hcl.Attr(&s.OpenFiles, "open_files", "How many files each program may have open.").RenamedFrom("files").
 			DefaultDoc(fmt.Sprint(defaultOpenFiles)),
 		hcl.Attr((*hcl.Size)(&s.FileSize), "file_size",
 			"How large a written file may become. The number of files is not limited.").DefaultDoc(`"1GiB"`),
-		hcl.Attr(&s.Processes, "processes", "How many processes a call may have at the same time, with sixteen "+
+		hcl.Attr(&s.Processes, "processes", "How many processes "+doc.owner+" may have at the same time, with sixteen "+
 			"threads for each.").DefaultDoc(fmt.Sprint(defaultProcesses)),
 	}
 }
@@ -82,6 +112,8 @@ func (s *Block) Check(checks *adapters.Checks) {
 		minOpenFiles, maxOpenFiles, s.OpenFiles)
 	checks.Refuse(s.Processes < 1 || s.Processes > maxProcesses, &s.Processes,
 		"processes must be from 1 to %d, not %d.", maxProcesses, s.Processes)
+	checks.Refuse(s.CPUShare != 0 && (s.CPUShare < minCPUShare || s.CPUShare > maxCPUShare), &s.CPUShare,
+		"cpu_share is a number of cores, from %v to %v, not %v.", minCPUShare, maxCPUShare, s.CPUShare)
 	checks.Refuse(s.Memory != 0 && s.Memory < minMemory, s.memory(),
 		"memory must be a size such as \"256MiB\". With %s no program can start.", s.memory())
 	for _, field := range []*[]string{&s.Read, &s.Write} {
@@ -145,6 +177,20 @@ func (s *Block) CheckPaths(configDir string) error {
 		return &adapters.MissingError{Name: "a path of its sandbox", Err: err}
 	}
 	return nil
+}
+
+// AllowFiles lets the programs of a working directory read and run the files of the configuration directory that words
+// of their command name. An empty directory is not known.
+func (p *Policy) AllowFiles(dir string, words []string) {
+	for _, word := range words {
+		if dir == "" && !filepath.IsAbs(word) {
+			continue
+		}
+		name, err := filepath.Rel(p.Config, adapters.Absolute(dir, word))
+		if err == nil && filepath.IsLocal(name) && !strings.HasPrefix(word, "-") {
+			p.Files = append(p.Files, name)
+		}
+	}
 }
 
 // PolicyIn returns what the block allows programs of a configuration directory whose PATH is path.

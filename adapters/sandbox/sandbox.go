@@ -34,6 +34,7 @@ type Policy struct {
 
 	Memory    int64         // in bytes, for each process and for all together; 0: no limit
 	CPU       time.Duration // for each process and for all together; 0: no limit
+	CPUShare  float64       // cores, for all together and on average over CPUSharePeriod; 0: no limit
 	OpenFiles int           // for each process
 	FileSize  int64         // in bytes, for each written file
 	Processes int           // at the same time
@@ -62,16 +63,20 @@ const (
 	Processes Resource = "processes"
 	Threads   Resource = "threads"
 	CPU       Resource = "CPU time"
+	CPUShare  Resource = "CPU share"
 	Memory    Resource = "memory"
 )
 
 // LimitError reports that the programs of a call have together used more of a resource than they may.
 type LimitError struct {
 	Resource Resource
-	Limit    int64 // a number, nanoseconds of CPU time, or bytes of memory
+	Limit    int64 // a number, nanoseconds of CPU time, also in a CPUSharePeriod, or bytes of memory
 }
 
 func (e *LimitError) Error() string { return "limit exceeded: " + string(e.Resource) }
+
+// CPUSharePeriod is over which time the programs of a workspace may have a share of CPU time.
+const CPUSharePeriod = 10 * time.Second
 
 // unkillableAfter is how long the kernel may take to end a process that was killed.
 const unkillableAfter = time.Second

@@ -53,6 +53,8 @@ type scanState struct {
 
 	members []int // as last found; nil before
 
+	share cpuWindow // of the CPU time, for Policy.CPUShare
+
 	// Upper bounds: at most processes belonged to the set when countedAt was the process ID assigned last, and they had
 	// at most threads when threadsAt was.
 	processes, countedAt int
@@ -161,7 +163,9 @@ func (p *processSet) setThresholds() {
 }
 
 // limitsUsage reports whether the usage must be read at every scan.
-func (p *processSet) limitsUsage() bool { return p.limits.Memory > 0 || p.limits.CPU > 0 }
+func (p *processSet) limitsUsage() bool {
+	return p.limits.Memory > 0 || p.limits.CPU > 0 || p.limits.CPUShare > 0
+}
 
 // threadThreshold returns the least process ID from which on the set may have too many threads.
 func (p *processSet) threadThreshold() int {
@@ -238,6 +242,8 @@ func (p *processSet) checkLimits(last int) *LimitError {
 		return &LimitError{Threads, int64(maxThreads)}
 	case p.limits.CPU > 0 && sum.cpu > p.limits.CPU:
 		return &LimitError{CPU, int64(p.limits.CPU)}
+	case p.limits.CPUShare > 0 && p.scan.share.add(time.Now(), sum.cpu) > p.limits.cpuOfPeriod():
+		return &LimitError{CPUShare, int64(p.limits.cpuOfPeriod())}
 	case memory > 0 && p.exceedsMemory(sum.memory):
 		return &LimitError{Memory, memory}
 	}

@@ -2,7 +2,6 @@ package shell
 
 import (
 	"path/filepath"
-	"strings"
 
 	"hatchel/adapters"
 	"hatchel/adapters/sandbox"
@@ -11,23 +10,18 @@ import (
 // policy returns what rules let the programs of the block do, whose PATH is path.
 func (b *block) policy(rules *sandbox.Block, conn *connection, configDir, path string) sandbox.Policy {
 	p := rules.PolicyIn(configDir, path)
-	dir, known := adapters.Absolute(configDir, conn.Dir), true
+	dir := adapters.Absolute(configDir, conn.Dir)
 	p.Dirs = []string{dir}
 	if b.Dir != nil {
+		known := false
 		if dir, known = b.Dir.Known(); known {
 			dir = adapters.Absolute(configDir, dir)
 			p.Dirs = append(p.Dirs, dir)
+		} else {
+			dir = ""
 		}
 	}
-	for _, word := range b.constantWords(configDir) {
-		if !filepath.IsAbs(word) && !known {
-			continue
-		}
-		name, err := filepath.Rel(configDir, adapters.Absolute(dir, word))
-		if err == nil && filepath.IsLocal(name) && !strings.HasPrefix(word, "-") {
-			p.Files = append(p.Files, name)
-		}
-	}
+	p.AllowFiles(dir, b.constantWords(configDir))
 	return p
 }
 

@@ -163,7 +163,7 @@ var paces = []string{
 // bounds are arguments of which a lower value does less.
 var bounds = []string{
 	"max_rows", "max_body", "max_output", "max_pages", "max_size", "attempts", "redirects", "memory", "cpu",
-	"open_files", "file_size", "processes", "concurrency", "rate",
+	"cpu_share", "open_files", "file_size", "processes", "concurrency", "rate",
 }
 
 func lastName(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }

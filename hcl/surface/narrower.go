@@ -16,7 +16,7 @@ var boundDefaults = map[string]string{
 }
 
 // unlimitedBounds are the bounds of which there is none without the argument.
-var unlimitedBounds = []string{"memory", "cpu", "concurrency", "rate"}
+var unlimitedBounds = []string{"memory", "cpu", "cpu_share", "concurrency", "rate"}
 
 // isLowerBound reports whether an argument of bounds permits no more than before. An absent one is its default.
 func isLowerBound(name, old, new string) bool {
