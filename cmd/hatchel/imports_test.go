@@ -136,7 +136,7 @@ var layers = []struct {
 	{of: "cmd/hatchel/test/testblock", may: []string{"hcl", "hcl/*"}, tests: []string{"adapters/all"}, banned: []string{"net", "net/http", "os/exec", "database/sql"}},
 	// it reads the directories that an editor has open, and opens nothing else
 	// it judges a configuration that was loaded
-	{of: "cmd/hatchel/lint", may: []string{"cmd/hatchel/lint/injection", "hcl", "hcl/*"}, tests: []string{"adapters/all"}, banned: []string{"net", "net/http", "os/exec", "database/sql"}},
+	{of: "cmd/hatchel/lint", may: []string{"cmd/hatchel/lint/injection", "hcl", "hcl/*"}, tests: []string{"adapters/all", "adapters/mcp/definition"}, banned: []string{"net", "net/http", "os/exec", "database/sql"}},
 	{of: "cmd/hatchel/lint/injection"},
 	{of: "cmd/hatchel/editor", may: []string{"cmd/hatchel/editor/highlight", "cmd/hatchel/lint", "cmd/hatchel/test/testblock", "hcl", "hcl/*"}, tests: []string{"adapters/all"}, banned: []string{"net", "net/http", "os/exec", "database/sql"}},
 	{of: "cmd/hatchel/editor/highlight", may: []string{"hcl/template"}},

@@ -29,6 +29,8 @@ var Rules = []Rule{
 	{"client", "What clients or the APIs of their models refuse or cut. The limits are in docs/clients.md."},
 	{"budget", "More tokens, tools or text than an agent reads well."},
 	{"caller-filter", "A table whose rows one tool chooses by the caller, and another one does not."},
+	{"upstream", "A pinned definition that no block uses, a description that is still that of the server, a hint of the " +
+		"server that nobody confirmed, and credentials that are sent to it over http."},
 	{"allow", "A comment # lint:allow that is wrong or allows nothing."},
 }
 
@@ -77,6 +79,7 @@ func Check(config *hcl.Config, opts Options) Result {
 	c.checkNames()
 	c.checkClients()
 	c.checkCallers()
+	c.checkUpstreams()
 	total := c.checkBudget()
 	found, allowed := c.applyComments()
 	slices.SortStableFunc(found, func(a, b Finding) int {
