@@ -46,7 +46,8 @@ func (e *TooMany) Error() string {
 // MarshalJSON writes the groups, each with its name under the noun.
 func (e *TooMany) MarshalJSON() ([]byte, error) {
 	object := func(g Group) map[string]any {
-		return map[string]any{e.noun: g.Name, "tools": g.Tools, "reads": g.Reads, "writes": g.Writes, "tokens": g.Tokens}
+		return map[string]any{e.noun: g.Name, "tools": g.Tools, "reads": g.Reads, "writes": g.Writes,
+			"tokens": g.Tokens}
 	}
 	groups := []map[string]any{}
 	for _, g := range e.Groups {

@@ -326,7 +326,7 @@ func (p *parameter) unsupported() string {
 // addInput adds an input. Its name is that of the document if it can be one.
 func (op *operation) addInput(wire, in string, s *schema, required bool, text string) *input {
 	name := wire
-	if !isIdentifier(wire) {
+	if !IsIdentifier(wire) {
 		name = inputName(wire)
 	}
 	taken := func(name string) bool { return op.names[strings.ToLower(name)] }

@@ -214,7 +214,7 @@ func (g *generator) itemsOf(n node) (items string, object bool) {
 		}
 		found = name
 	}
-	if !isIdentifier(found) {
+	if !IsIdentifier(found) {
 		return "", true
 	}
 	return "output.body." + found, true
@@ -230,14 +230,14 @@ func (g *generator) cursors(n node) (all []string) {
 	}
 	var below []string
 	for name, p := range g.properties(n) {
-		if !isIdentifier(name) {
+		if !IsIdentifier(name) {
 			continue
 		}
 		if isCursor(name) && !p.has("properties") {
 			all = append(all, "."+name)
 		}
 		for inner, q := range g.properties(p) {
-			if isIdentifier(inner) && isCursor(inner) && !q.has("properties") {
+			if IsIdentifier(inner) && isCursor(inner) && !q.has("properties") {
 				below = append(below, "."+name+"."+inner)
 			}
 		}

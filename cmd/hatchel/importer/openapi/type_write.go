@@ -35,11 +35,12 @@ var identifier = lazyregexp.New(`^[A-Za-z][A-Za-z0-9_]*$`)
 var reserved = []string{"true", "false", "null", "for", "in", "if", "else", "endif", "endfor", "not", "and", "or",
 	"let"}
 
-func isIdentifier(s string) bool { return identifier.MatchString(s) && !slices.Contains(reserved, s) }
+// IsIdentifier reports whether a name is one of the language in both of its notations.
+func IsIdentifier(s string) bool { return identifier.MatchString(s) && !slices.Contains(reserved, s) }
 
 // key returns the key of an object.
 func key(name string) string {
-	if isIdentifier(strings.ReplaceAll(name, "-", "_")) {
+	if IsIdentifier(strings.ReplaceAll(name, "-", "_")) {
 		return name
 	}
 	return importer.Quote(name)

@@ -100,7 +100,7 @@ func (p *parameter) addQuery(op *operation) {
 
 // index writes the access to a member.
 func index(name string) string {
-	if isIdentifier(name) {
+	if IsIdentifier(name) {
 		return "." + name
 	}
 	return "[" + importer.Quote(name) + "]"

@@ -1,0 +1,88 @@
+package mcp
+
+import "strings"
+
+// NewServer returns a server that a command line names by its URL. token is the name of the environment variable of a
+// bearer token, or empty. Headers are given as NAME: VALUE.
+func NewServer(name, url, token string, headers []string) (*Server, error) {
+	s := &Server{Name: name, Origin: url}
+	var err error
+	if s.url, err = parseText(url, false); err != nil {
+		return nil, err
+	}
+	if token != "" {
+		s.headers = append(s.headers, setting{"Authorization", text{{text: "Bearer "}, {kind: "env", name: token}}})
+	}
+	for _, header := range headers {
+		name, value, _ := strings.Cut(header, ":")
+		t, err := parseText(strings.TrimSpace(value), false)
+		if err != nil {
+			return nil, err
+		}
+		s.headers = append(s.headers, setting{strings.TrimSpace(name), t})
+	}
+	return s, nil
+}
+
+// ConstantURL returns the URL of the server; empty for a program, and for a URL with a reference.
+func (s *Server) ConstantURL() string {
+	constant, ok := s.url.constant()
+	if !ok {
+		return ""
+	}
+	return constant
+}
+
+// IsProgram reports whether the server is a program.
+func (s *Server) IsProgram() bool { return s.command != nil }
+
+// Command returns the words of the program, with a reference as it is written in the source.
+func (s *Server) Command() (words []string) {
+	for _, t := range s.command {
+		words = append(words, t.source())
+	}
+	return words
+}
+
+// source returns the text as it is written, with an environment variable as ${NAME}.
+func (t text) source() string {
+	var out strings.Builder
+	for _, p := range t {
+		switch p.kind {
+		case "":
+			out.WriteString(p.text)
+		case "env":
+			out.WriteString("${" + p.name + "}")
+		case "input":
+			out.WriteString("${input:" + p.name + "}")
+		case "workspace":
+			out.WriteString("${workspaceFolder}")
+		case "home":
+			out.WriteString("${userHome}")
+		}
+	}
+	return out.String()
+}
+
+// Rewrite replaces the constant words of the command behind the program: a word that is the path of a file as its
+// client sees it becomes one that the configuration directory has, with what must be readable for it. place returns
+// both, and reports whether the word is a path.
+func (s *Server) Rewrite(place func(word string) (path, read string, ok bool)) {
+	for i, t := range s.command {
+		word, constant := t.constant()
+		if !constant || word == "" || strings.HasPrefix(word, "-") {
+			continue
+		}
+		if path, read, ok := place(word); ok {
+			s.command[i] = text{{text: path}}
+			s.read = append(s.read, read)
+		}
+	}
+}
+
+// Directory returns the directory in which the client starts the program, as its file says; empty for the client's
+// choice.
+func (s *Server) Directory() string { return s.directory }
+
+// SetWorkspace sets the directory of the client's workspace.
+func (s *Server) SetWorkspace(dir string) { s.workspace = dir }
