@@ -84,6 +84,12 @@ func (s *Scanner) Reset(data []byte, maxDepth int) {
 	*s = Scanner{data: data, maxDepth: maxDepth, keys: keys}
 }
 
+// ResetLossy is Reset for data of others in which a lone surrogate is no error, as in NewLossy.
+func (s *Scanner) ResetLossy(data []byte, maxDepth int) {
+	s.Reset(data, maxDepth)
+	s.lossy = true
+}
+
 // maxReusedKeys is the largest list of keys that Reset keeps in memory.
 const maxReusedKeys = 4096
 

@@ -1,11 +1,13 @@
 // Package publicip connects to public addresses only, for requests to hosts that somebody else has chosen: such a
-// request must not reach this machine, its network or the metadata service of a cloud.
+// request must not reach this machine, its network or the metadata service of a cloud. For hosts that a configuration
+// names, it refuses the latter.
 package publicip
 
 import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"syscall"
 	"time"
 )
@@ -37,6 +39,45 @@ func Check(ip netip.Addr) error {
 		return &PrivateError{ip.Unmap()}
 	}
 	return nil
+}
+
+// ServiceDialer is Dialer for a host that the configuration names: it connects to private addresses, too, but only to
+// those that CheckService accepts.
+func ServiceDialer(timeout time.Duration) *net.Dialer {
+	return &net.Dialer{Timeout: timeout, Control: func(_, address string, _ syscall.RawConn) error {
+		at, err := netip.ParseAddrPort(address)
+		if err != nil {
+			return err
+		}
+		return CheckService(at.Addr())
+	}}
+}
+
+// CheckService returns a *MetadataError for a link-local address, and for one at which a cloud tells a machine its
+// credentials. The name of a service may lead there only by mistake, or by an attack on the DNS.
+func CheckService(ip netip.Addr) error {
+	inner := embedded(ip.Unmap().WithZone(""))
+	if inner.IsLinkLocalUnicast() || slices.Contains(metadata, inner) {
+		return &MetadataError{ip.Unmap()}
+	}
+	return nil
+}
+
+// MetadataError is the refusal of an address that no service has.
+type MetadataError struct{ Address netip.Addr }
+
+func (e *MetadataError) Error() string {
+	return fmt.Sprintf("%s is an address of a cloud's metadata or of the local link", e.Address)
+}
+
+// metadata are addresses of metadata services that are not link-local.
+var metadata = []netip.Addr{
+	netip.MustParseAddr("fd00:ec2::254"),   // AWS
+	netip.MustParseAddr("fd00:ec2::23"),    // AWS, EKS
+	netip.MustParseAddr("fd20:ce::254"),    // Google
+	netip.MustParseAddr("168.63.129.16"),   // Azure
+	netip.MustParseAddr("100.100.100.200"), // Alibaba
+	netip.MustParseAddr("192.0.0.192"),     // Oracle
 }
 
 // embedded returns the IPv4 address to which a translator (RFC 6052) or a relay (RFC 3056) sends what is for an IPv6

@@ -16,28 +16,25 @@ type Request struct {
 	// Mirrored are the arguments that a server of 2026-07-28 requires in headers, of [MirroredArguments].
 	Mirrored []MirroredArgument
 
-	// Meta is a JSON object whose members become members of _meta, such as traceparent; nil for none. Names that begin
-	// with io.modelcontextprotocol/ and progressToken are set by the Session.
+	// Meta is a JSON object whose members become members of _meta, such as traceparent; nil for none. Names that
+	// begin with io.modelcontextprotocol/ and progressToken are set by the Session.
 	Meta []byte
 
-	// Ask answers a question that a server of a revision up to 2025-11-25 asks during the call. It runs in a goroutine of
-	// its own, at most MaxQuestions times for a call; ctx ends with the call. An error refuses the question: the server
-	// gets action cancel, or an error if it asked for sampling. If Ask is nil, every question is refused. A server of
-	// 2026-07-28 asks by an [*InputRequired] instead.
+	// Ask answers a question that a server of a revision up to 2025-11-25 asks during the call. It runs in a
+	// goroutine of its own, at most MaxQuestions times for a call; ctx ends with the call. An error refuses the
+	// question: the server gets action cancel, or an error if it asked for sampling. If Ask is nil, every question is
+	// refused. A server of 2026-07-28 asks by an [*InputRequired] instead.
 	Ask func(ctx context.Context, q Question) (Answer, error)
 
 	// Responses answer the questions of an *InputRequired, by their keys, and State is its state.
 	Responses map[string]Answer
 	State     string
 
-	// Progress is called for progress of the call: never decreasing, at most ten times a second. Log is called for log
-	// messages of the call. Both are called by one goroutine at a time, and must not block for long. If Progress is nil,
-	// the server is not asked for progress.
+	// Progress is called for progress of the call: never decreasing, at most ten times a second. Log is called for
+	// log messages of the call. Both are called by one goroutine at a time, and must not block for long. If Progress
+	// is nil, the server is not asked for progress.
 	Progress func(Progress)
 	Log      func(Log)
-
-	// LogLevel is the least level of messages for Log, such as "warning", for a server of 2026-07-28; "" asks for none.
-	LogLevel string
 }
 
 // Result is the result of a tools/call. Its slices are raw JSON of the server, which is valid, has no duplicate keys
@@ -94,10 +91,4 @@ type List struct {
 type MirroredArgument struct {
 	Header string   // Mcp-Param-Name
 	Path   []string // property names from the outside in
-}
-
-// MirroredArguments returns the arguments that an input schema repeats in headers. The error tells why an x-mcp-header
-// is not accepted.
-func MirroredArguments(inputSchema []byte) ([]MirroredArgument, error) {
-	return nil, nil
 }

@@ -17,25 +17,25 @@ const (
 	Unknown
 	// Rejected: the server answered with an error of JSON-RPC, which is Error.RPC.
 	Rejected
-	// Status: the server answered with an HTTP status and no error of JSON-RPC. The statuses 400 to 499 mean that it did
-	// not carry the request out; of others that is not known.
+	// Status: the server answered with an HTTP status and no error of JSON-RPC. The statuses 400 to 499 mean that it
+	// did not carry the request out; of others that is not known.
 	Status
 	// SessionLost: the server no longer knows the session and did not carry the request out. A new session is needed.
 	SessionLost
-	// Invalid: the server sent something that is no valid answer or exceeds a limit. Whether the request had an effect is
-	// not known.
+	// Invalid: the server sent something that is no valid answer or exceeds a limit. Whether the request had an
+	// effect is not known.
 	Invalid
 )
 
 // ErrClosed is wrapped by an Error if the session has ended, before or during the request.
 var ErrClosed = errors.New("the session has ended")
 
-// ErrDiscoverEnded is returned by Open if a program ended when it was asked server/discover. Options.Memory has it: the
-// program is to be started once more, and the next Open begins with initialize.
+// ErrDiscoverEnded is returned by Open if a program ended when it was asked server/discover. Options.Memory has it:
+// the program is to be started once more, and the next Open begins with initialize.
 var ErrDiscoverEnded = errors.New("the server ended during server/discover")
 
-// Error is the failure of a request. It contains no header and nothing of the request. Texts of the server are cut, and
-// may contain anything else.
+// Error is the failure of a request. It contains no header and nothing of the request. Texts of the server are cut,
+// and may contain anything else.
 type Error struct {
 	Kind       Kind
 	RPC        *RPCError     // of Rejected, and of Status and SessionLost if the server sent one
@@ -72,6 +72,9 @@ func (e *RPCError) Error() string { return fmt.Sprintf("%s (%d)", e.Message, e.C
 type InputRequired struct {
 	Questions []Question // in the order of the server; empty if it only wants to be called again
 	State     string     // opaque; at most MaxDefinition bytes
+
+	// Answered are the questions for roots, which the session has answered. They belong to Request.Responses, too.
+	Answered map[string]Answer
 }
 
 func (e *InputRequired) Error() string {

@@ -39,7 +39,8 @@ const (
 // Options are what a Session declares and whom it tells of what the server sends outside of calls. The zero value is
 // ready to use.
 type Options struct {
-	// Name and Version tell the server which program this is; "hatchel" and "0" if empty. Nothing of a caller belongs here.
+	// Name and Version tell the server which program this is; "hatchel" and "0" if empty. Nothing of a caller belongs
+	// here.
 	Name, Version string
 
 	// Protocol is the only revision to speak. If it is empty, the revision is negotiated: server/discover is tried
@@ -63,9 +64,13 @@ type Options struct {
 	// concurrently. If it is nil, the Session does not listen.
 	Changed func()
 
-	// Log is called for log messages that belong to no call. It must not block, and may be called concurrently. If it is
-	// nil, they are dropped.
+	// Log is called for log messages that belong to no call. It must not block, and may be called concurrently. If it
+	// is nil, they are dropped.
 	Log func(Log)
+
+	// LogLevel is the least level of log messages that the server is asked for, such as "warning"; "" asks for none,
+	// and servers up to 2025-11-25 then choose.
+	LogLevel string
 
 	// Trace is called for every message, before it is sent or read. The message is valid during the call only and may
 	// contain secrets. It may be called concurrently.
@@ -108,13 +113,13 @@ type HTTPConfig struct {
 	// URL is the endpoint, with scheme http or https.
 	URL string
 
-	// RoundTripper sends the requests. It must not repeat a POST: its requests have no GetBody. [NewRoundTripper] returns
-	// one that also tells exactly when nothing was sent. Redirects are followed by the Session: 307 and 308 on the same
-	// origin.
+	// RoundTripper sends the requests. It must not repeat a POST: its requests have no GetBody. [NewRoundTripper]
+	// returns one that also tells exactly when nothing was sent. Redirects are followed by the Session: 307 and 308
+	// on the same origin.
 	RoundTripper http.RoundTripper
 
-	// Header returns the headers of one request, such as credentials. It is called for every request with the context of
-	// the call; requests outside of calls have the values of the context of Open. Its error means that nothing is sent,
-	// and is wrapped by the [*Error]. Headers of the protocol are set by the Session afterwards. It may be nil.
+	// Header returns the headers of one request, such as credentials. It is called for every request with the context
+	// of the call; requests outside of calls have the values of the context of Open. Its error means that nothing is
+	// sent, and is wrapped by the [*Error]. Headers of the protocol are set by the Session afterwards. It may be nil.
 	Header func(ctx context.Context) (http.Header, error)
 }

@@ -1,0 +1,164 @@
+package client
+
+import (
+	"context"
+	"time"
+
+	"hatchel/hcl/jsonscan"
+)
+
+// incoming handles a message that is not the answer to x. The exchange is nil for a message outside of requests.
+func (s *Session) incoming(x *exchange, m *message) {
+	switch {
+	case m.method == "":
+		s.countUnknown()
+	case m.id != nil:
+		s.answer(x, m)
+	default:
+		s.notify(x, m)
+	}
+}
+
+// notify handles a notification.
+func (s *Session) notify(x *exchange, m *message) {
+	switch m.method {
+	case "notifications/tools/list_changed":
+		if s.options.Changed != nil {
+			s.options.Changed()
+		}
+	case "notifications/message":
+		if x != nil && x.call != nil && x.call.Log != nil {
+			x.notify(m)
+		} else if log, ok := readLog(m.params); ok && s.options.Log != nil {
+			s.options.Log(log)
+		}
+	case "notifications/progress":
+		if x != nil {
+			x.notify(m)
+		}
+	case "notifications/cancelled":
+		if id, ok := jsonscan.Lookup(m.params, "requestId"); ok {
+			s.mu.Lock()
+			cancel := s.asked[string(id)]
+			s.mu.Unlock()
+			if cancel != nil {
+				cancel()
+			}
+		}
+	}
+}
+
+var (
+	empty     = []byte("{}")
+	cancelled = []byte(`{"action":"cancel"}`)
+)
+
+const (
+	codeMethodNotFound = -32601
+	codeRefused        = -1 // of a user who does not want a message of a model
+)
+
+// answer answers a request of the server.
+func (s *Session) answer(x *exchange, m *message) {
+	switch {
+	case m.method == "ping":
+		s.reply(s.ctx, m.id, Answer{Result: empty})
+	case m.method == "roots/list" && s.options.Roots != nil:
+		s.reply(s.ctx, m.id, Answer{Result: s.rootsResult()})
+	case m.method == "elicitation/create", m.method == "sampling/createMessage":
+		s.ask(x, m)
+	default:
+		notOffered := &RPCError{Code: codeMethodNotFound, Message: "This client does not offer the method"}
+		s.reply(s.ctx, m.id, Answer{Error: notOffered})
+	}
+}
+
+// ask asks the user of the call that a question belongs to. A question that names no call belongs to the only one.
+func (s *Session) ask(x *exchange, m *message) {
+	if x == nil || x.call == nil {
+		x = s.onlyCall()
+	}
+	refusal := Answer{Result: cancelled}
+	if m.method == "sampling/createMessage" {
+		refusal = Answer{Error: &RPCError{Code: codeRefused, Message: "The user refused the request"}}
+	}
+	if x == nil || x.call.Ask == nil || !isObject(m.params) || !x.admitQuestion() {
+		s.reply(s.ctx, m.id, refusal)
+		return
+	}
+	ctx, cancel := context.WithCancel(x.asking)
+	id := string(m.id)
+	s.mu.Lock()
+	s.asked[id] = cancel
+	s.mu.Unlock()
+	asking := func() {
+		defer func() {
+			s.mu.Lock()
+			delete(s.asked, id)
+			s.mu.Unlock()
+			cancel()
+		}()
+		answer, err := x.call.Ask(ctx, Question{Key: id, Method: m.method, Params: m.params})
+		if err != nil || answer.Result == nil && answer.Error == nil {
+			answer = refusal
+		}
+		s.reply(context.WithoutCancel(ctx), m.id, answer)
+	}
+	if !s.goWhileOpen(asking) {
+		cancel()
+	}
+}
+
+// onlyCall returns the call that waits for its answer; nil if it is none or more than one.
+func (s *Session) onlyCall() *exchange {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.calls) != 1 {
+		return nil
+	}
+	for x := range s.calls {
+		return x
+	}
+	return nil
+}
+
+const (
+	maxReplies   = 16               // answers that are sent at once
+	replyTimeout = 10 * time.Second // to send an answer
+)
+
+// reply sends an answer to the server. It does not wait for it. A server that does not take its answers gets no more.
+func (s *Session) reply(ctx context.Context, id []byte, a Answer) {
+	select {
+	case s.replies <- struct{}{}:
+	default:
+		s.countUnknown()
+		return
+	}
+	frame := appendAnswer(nil, id, a)
+	sending := func() {
+		defer func() { <-s.replies }()
+		ctx, cancel := context.WithTimeout(ctx, replyTimeout)
+		defer cancel()
+		s.send(ctx, frame) // a server that does not get it ends the request that asked
+	}
+	if !s.goWhileOpen(sending) {
+		<-s.replies
+	}
+}
+
+// rootsResult returns the result of roots/list.
+func (s *Session) rootsResult() []byte {
+	dst := []byte(`{"roots":[`)
+	for i, root := range s.options.Roots {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = jsonscan.AppendString(append(dst, `{"uri":`...), root.URI)
+		if root.Name != "" {
+			dst = jsonscan.AppendString(append(dst, `,"name":`...), root.Name)
+		}
+		dst = append(dst, '}')
+	}
+	return append(dst, "]}"...)
+}

@@ -1,0 +1,249 @@
+package client
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"hatchel/hcl/jsonscan"
+	"hatchel/internal/queue"
+)
+
+// NewStdio returns the transport to a program that reads one message a line from w, its standard input, and writes
+// one a line to r, its standard output. It is used for one session. The session ends when r ends or fails. At its end
+// the session closes w, also during a write, and reads r until it ends: the owner of the program ends it.
+func NewStdio(r io.Reader, w io.WriteCloser) Transport { return &stdioTransport{r, w} }
+
+type stdioTransport struct {
+	r io.Reader
+	w io.WriteCloser
+}
+
+func (t *stdioTransport) connect(s *Session) (conn, error) {
+	c := &stdioConn{session: s, r: t.r, w: t.w, out: make(chan *outgoing), pending: map[string]*exchange{}}
+	context.AfterFunc(s.ctx, func() { t.w.Close() })
+	go c.readAll()
+	c.running.Go(c.writeAll)
+	return c, nil
+}
+
+// stdioConn is a conn over the pipes of a program.
+type stdioConn struct {
+	session *Session
+	r       io.Reader
+	w       io.WriteCloser
+	out     chan *outgoing
+	running sync.WaitGroup
+
+	mu      sync.Mutex
+	pending map[string]*exchange // by id; guarded by mu
+}
+
+// outgoing is a line on its way to the program.
+type outgoing struct {
+	line []byte
+	done chan struct{} // is closed after err and n are set
+	n    int           // how many bytes were written
+	err  error
+}
+
+const (
+	readBuffer  = 32 << 10
+	endOfStdout = "the program has closed its standard output"
+)
+
+var errEndOfStdout = errors.New(endOfStdout)
+
+func (c *stdioConn) cancelsByClosing() bool { return false }
+
+func (c *stdioConn) negotiated(string) {}
+
+// writeAll writes what is to be sent, one line after the other, until the session ends.
+func (c *stdioConn) writeAll() {
+	for {
+		select {
+		case o := <-c.out:
+			o.n, o.err = c.w.Write(o.line)
+			close(o.done)
+			if o.err != nil {
+				c.session.end(fmt.Errorf("the program does not read its standard input: %w", o.err))
+				return
+			}
+		case <-c.session.done:
+			return
+		}
+	}
+}
+
+// write sends a line. The error is an *Error.
+func (c *stdioConn) write(ctx context.Context, frame []byte) error {
+	o := &outgoing{line: append(frame, '\n'), done: make(chan struct{})}
+	select {
+	case c.out <- o:
+	case <-ctx.Done():
+		return &Error{Kind: NotSent, Err: context.Cause(ctx)}
+	case <-c.session.done:
+		return c.session.closedError(NotSent)
+	}
+	select {
+	case <-o.done:
+	case <-ctx.Done():
+		return &Error{Kind: Unknown, Err: context.Cause(ctx)}
+	}
+	switch {
+	case o.err == nil:
+		return nil
+	case o.n == 0:
+		return &Error{Kind: NotSent, Err: fmt.Errorf("%w: %w", ErrClosed, o.err)}
+	}
+	return &Error{Kind: Unknown, Err: fmt.Errorf("%w: %w", ErrClosed, o.err)}
+}
+
+// send implements conn.
+func (c *stdioConn) send(ctx context.Context, frame []byte) error { return c.write(ctx, frame) }
+
+// do implements conn.
+func (c *stdioConn) do(ctx context.Context, x *exchange) (*message, error) {
+	x.wake = queue.NewSignal()
+	c.mu.Lock()
+	c.pending[x.id] = x
+	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		delete(c.pending, x.id)
+		c.mu.Unlock()
+	}()
+	if err := c.write(ctx, x.frame); err != nil {
+		return nil, err
+	}
+	for {
+		list, err := x.take()
+		for _, m := range list {
+			if m.method == "" {
+				return m, nil
+			}
+			c.session.incoming(x, m)
+		}
+		if err != nil {
+			return nil, &Error{Kind: Invalid, Err: err}
+		}
+		select {
+		case <-x.wake:
+			continue
+		default:
+		}
+		select {
+		case <-x.wake:
+		case <-ctx.Done():
+			return nil, &Error{Kind: Unknown, Err: context.Cause(ctx)}
+		case <-c.session.done:
+			if list, _ := x.take(); len(list) > 0 && list[len(list)-1].method == "" {
+				return list[len(list)-1], nil
+			}
+			return nil, c.session.closedError(Unknown)
+		}
+	}
+}
+
+// readAll reads messages until the program ends or the session does.
+func (c *stdioConn) readAll() {
+	in := bufio.NewReaderSize(c.r, readBuffer)
+	for {
+		line, err := c.readLine(in)
+		if err != nil {
+			c.session.end(err)
+			break
+		}
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			c.receive(line)
+		}
+		select {
+		case <-c.session.done:
+			err = errEndOfStdout
+		default:
+		}
+		if err != nil {
+			break
+		}
+	}
+	io.Copy(io.Discard, in) // a program that writes would wait otherwise, and not see that its input has ended
+}
+
+// readLine reads a line in memory of its own.
+func (c *stdioConn) readLine(in *bufio.Reader) ([]byte, error) {
+	var line []byte
+	for {
+		part, err := in.ReadSlice('\n')
+		if len(line)+len(part) > c.session.options.MaxMessage+1 {
+			return nil, tooLarge(c.session.options.MaxMessage)
+		}
+		line = append(line, part...)
+		switch err {
+		case nil:
+			return line, nil
+		case bufio.ErrBufferFull:
+		case io.EOF:
+			return nil, errEndOfStdout
+		default:
+			return nil, fmt.Errorf("%s: %w", endOfStdout, err)
+		}
+	}
+}
+
+// receive passes a line to what it belongs to. A line that is no message is one of a program that prints something
+// else, too.
+func (c *stdioConn) receive(line []byte) {
+	list, err := parse(line)
+	if err != nil {
+		c.session.countUnknown()
+		return
+	}
+	c.session.trace(false, line)
+	for _, m := range list {
+		switch {
+		case m.method == "":
+			if x := c.find(m.id); x != nil {
+				x.put(m)
+			} else {
+				c.session.countUnknown()
+			}
+		case m.method == "notifications/progress":
+			if token, ok := jsonscan.Lookup(m.params, "progressToken"); ok {
+				if x := c.find(token); x != nil {
+					x.put(m)
+				}
+			}
+		default:
+			c.session.incoming(nil, m)
+		}
+	}
+}
+
+// find returns the exchange with a raw id; nil if there is none.
+func (c *stdioConn) find(id []byte) *exchange {
+	text, ok := jsonscan.Text(id)
+	if !ok {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.pending[text]
+}
+
+// listen implements conn. A program sends what belongs to no call at any time; since 2026-07-28 it wants to be asked.
+func (c *stdioConn) listen() {
+	s := c.session
+	if !s.modern {
+		return
+	}
+	x := s.newExchange("subscriptions/listen", []byte(`"notifications":{"toolsListChanged":true}`))
+	x.endless = true
+	s.do(s.ctx, x) // without a subscription, the list is still read again when its time is over
+}
+
+// close implements conn.
+func (c *stdioConn) close() { c.running.Wait() }
