@@ -41,8 +41,7 @@ func (s *Server) ServeStdio(r io.Reader, w io.Writer) {
 		_, err := w.Write(append(message, '\n'))
 		return err
 	}
-	end := s.subscribe(func() { send(notification("notifications/tools/list_changed", struct{}{})) })
-	defer end()
+	listening := false
 	in := newSession("")
 	lines := bufio.NewReader(r)
 	for {
@@ -51,7 +50,14 @@ func (s *Server) ServeStdio(r io.Reader, w io.Writer) {
 			return
 		}
 		var f frame
-		if json.Unmarshal(line, &f) != nil || !s.received(&f, in) {
+		if json.Unmarshal(line, &f) != nil {
+			continue
+		}
+		if !listening && (f.Method == "notifications/initialized" || f.Method == "subscriptions/listen") {
+			listening = true
+			defer s.subscribe(func() { send(notification("notifications/tools/list_changed", struct{}{})) })()
+		}
+		if !s.received(&f, in) {
 			continue
 		}
 		running.Go(func() {
