@@ -114,9 +114,9 @@ type Env struct {
 	Version        string       // of the program, for a User-Agent
 	Inspect        bool         // nothing is created or changed, and no secret is read: only questions are asked
 	Mocks          Mocks        // answers in place of what is outside of the process; nil for the real thing
-	// StateChanged is called by the handle of an Upstream whenever its state may have changed. It calls UpstreamState, so
-	// the handle must hold no lock that UpstreamState takes. It may be called concurrently. Only the open of a connection
-	// has it; nil for nobody.
+	// StateChanged is called by the handle of an Upstream whenever its state may have changed. It calls UpstreamState,
+	// so the handle must hold no lock that UpstreamState takes. It may be called concurrently. Only the open of a
+	// connection has it; nil for nobody.
 	StateChanged func()
 	// Warn reports a warning about a field of the block's configuration, or of its connection's. Only bind has it.
 	Warn func(field any, summary, detail string)

@@ -127,7 +127,10 @@ func openConnection(ctx context.Context, conn *hcl.Connection, b *Build) (*conne
 		return nil, fmt.Errorf("this program has no connections of the kind %q", conn.Kind)
 	}
 	name := conn.Kind + "." + conn.Name
-	c := &connection{health: map[string]*atomic.Int32{}, observer: &upstreamObserver{build: b, name: name, connection: conn.Name}}
+	c := &connection{
+		health:   map[string]*atomic.Int32{},
+		observer: &upstreamObserver{build: b, name: name, connection: conn.Name},
+	}
 	c.guards = adapters.NewConnectionGuards(conn,
 		func(name string) adapters.Turns { return newRequestTurns(b.State, conn, name) },
 		func(name, state string) { b.publishConnection(conn.Kind+"."+name, state, "") })
