@@ -186,6 +186,8 @@ type Call struct {
 	Attempts, Pages int
 	// Replaced counts the characters of answers in whose place U+FFFD was read. CountReplaced adds to it.
 	Replaced int
+	// Received counts what was taken out of the answers of other MCP servers.
+	Received Received
 	// Asker asks the client; nil where it cannot be asked. Only an Action that is Asking has one.
 	Asker Asker
 	// Resumption is what Do continues with; nil unless it has returned the error of Ask before.

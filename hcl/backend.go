@@ -38,6 +38,14 @@ type Effects struct {
 	Idempotent  bool // repeating a call has no additional effect
 	OpenWorld   bool // it reaches systems other than the declared ones
 
+	// Upstream is the connection to another MCP server that the backend calls; empty for another backend.
+	Upstream string
+	// Declared says who declares what the backend changes, in place of the block, such as "the pinned definition of
+	// delete_repo"; with Writes or Destroys. Destroys says that something is certainly lost, so destructive = false is
+	// a contradiction.
+	Declared string
+	Destroys bool
+
 	// output is a log, whose end matters most: when it is truncated, the end is kept too
 	Log bool
 
@@ -56,6 +64,9 @@ type DefaultResult struct {
 	Member  string   // this member of output is the structured result
 	Members []string // these members of output, as an object, are the structured result
 	Text    string   // this member of output is sent as text alone
+	// Content is a member of output whose value is an *adapters.Content, of which the blocks are sent. Text is then what
+	// a tool reads that called this one, and Member is the structured result if it is not null.
+	Content string
 
 	// this member of output is the content of a resource; by default the first of Text, Member and
 	// Members that is set

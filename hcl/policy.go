@@ -130,6 +130,7 @@ var toolRootType = schema.ObjectOf(
 	&schema.Member{Name: "destructive", Type: eval.BoolType},
 	&schema.Member{Name: "idempotent", Type: eval.BoolType},
 	&schema.Member{Name: "open_world", Type: eval.BoolType},
+	&schema.Member{Name: "upstreams", Type: schema.ListOf(eval.StringType)},
 )
 
 // toolRoot returns the root tool for the rules of policies.

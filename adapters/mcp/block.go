@@ -59,10 +59,11 @@ func (b *block) spec() hcl.Spec {
 }
 
 // Describe implements hcl.Describer.
-func (b *block) Describe(*hcl.Connection) (hcl.Effects, error) {
+func (b *block) Describe(conn *hcl.Connection) (hcl.Effects, error) {
 	effects := hcl.Effects{
 		Output:      outputType(anyStructured),
-		Default:     hcl.DefaultResult{Text: "text"},
+		Default:     hcl.DefaultResult{Content: "content", Text: "text", Member: "structured"},
+		Upstream:    conn.Name,
 		Destructive: true,
 		OpenWorld:   true,
 	}

@@ -612,7 +612,7 @@ func (c *engine) runSteps() error {
 			return errBecomesTask
 		}
 		if at.nextStep == len(o.Steps) {
-			c.result.Failures = c.action.Failures
+			c.result.Failures, c.result.Received = c.action.Failures, c.action.Received
 			o.shortenPaths(c.frame)
 			return nil
 		}

@@ -394,6 +394,8 @@ func (s *Step) runParallel(
 	defer cancel()
 	var taken, weight, attempts atomic.Int64
 	var failed atomic.Pointer[error] // the first one
+	var receivedMu sync.Mutex
+	var received adapters.Received // guarded by receivedMu
 	client := &lockedClient{client: call.Client}
 	var running sync.WaitGroup
 	for range workers {
@@ -403,7 +405,12 @@ func (s *Step) runParallel(
 				Token: call.Token, Traceparent: call.Traceparent, Tracestate: call.Tracestate,
 				Trace: call.Trace, Span: call.Span, Changes: call.Changes,
 			}
-			defer func() { attempts.Add(int64(action.Attempts)) }()
+			defer func() {
+				attempts.Add(int64(action.Attempts))
+				receivedMu.Lock()
+				defer receivedMu.Unlock()
+				received.Add(action.Received)
+			}()
 			for failed.Load() == nil {
 				i := int(taken.Add(1)) - 1
 				if i >= len(out) {
@@ -421,6 +428,7 @@ func (s *Step) runParallel(
 	}
 	running.Wait()
 	call.Attempts += int(attempts.Load())
+	call.Received.Add(received)
 	if err := failed.Load(); err != nil {
 		return *err
 	}

@@ -207,6 +207,7 @@ func (t *toolCall) Do(ctx context.Context, call *adapters.Call) (_ any, err erro
 		return nil, fault
 	}
 	call.Failures.Add(c.result.Failures)
+	call.Received.Add(c.result.Received)
 	if cut := c.result.Cut; cut != nil {
 		outer := *cut
 		outer.Block, outer.Members = cut.Block+" of the tool "+t.target.tool.Name, []string{"result", "text"}

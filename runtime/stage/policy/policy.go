@@ -165,6 +165,7 @@ func ToolRoot(t *hcl.Tool) map[string]any {
 	return map[string]any{
 		"kind": "tool", "name": t.Name, "title": t.Title, "read_only": t.ReadOnly,
 		"destructive": t.Destructive, "idempotent": t.Idempotent, "open_world": t.OpenWorld,
+		"upstreams": upstreams(&t.Operation),
 	}
 }
 
@@ -174,5 +175,15 @@ func OperationRoot(kind string, op *hcl.Operation, title string) map[string]any 
 	return map[string]any{
 		"kind": kind, "name": op.Name, "title": title, "read_only": true,
 		"destructive": false, "idempotent": true, "open_world": openWorld,
+		"upstreams": upstreams(op),
 	}
+}
+
+// upstreams returns the connections of an operation to other MCP servers, as a value.
+func upstreams(op *hcl.Operation) []any {
+	names := []any{}
+	for _, name := range op.Upstreams() {
+		names = append(names, name)
+	}
+	return names
 }

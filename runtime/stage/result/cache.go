@@ -114,6 +114,8 @@ type Cached struct {
 	HasBlocks bool            `json:"has_blocks,omitempty"`
 	Cut       *adapters.Cut   `json:"cut,omitempty"`
 
+	Received adapters.Received `json:"received,omitzero"`
+
 	// Failures has those of a call that has failed in part; nil for another one.
 	Failures *adapters.Failures `json:"partial,omitempty"`
 }
@@ -123,7 +125,7 @@ type Cached struct {
 func (r *Result) Cached() (_ *Cached, err error) {
 	c := &Cached{
 		HasText: r.HasText, Text: bytes.Clone(r.Text), HasBlocks: r.HasBlocks, Blocks: bytes.Clone(r.Blocks),
-		Cut: r.Cut,
+		Cut: r.Cut, Received: r.Received,
 	}
 	if f := r.Failures; f.Failed > 0 {
 		c.Failures = &f
@@ -143,7 +145,8 @@ func (r *Result) Cached() (_ *Cached, err error) {
 // Restore makes r the result that c was copied from.
 func (r *Result) Restore(c *Cached) (err error) {
 	*r = Result{
-		HasValue: c.Value != nil, HasText: c.HasText, HasBlocks: c.HasBlocks, Cut: c.Cut, Buffers: r.Buffers,
+		HasValue: c.Value != nil, HasText: c.HasText, HasBlocks: c.HasBlocks, Cut: c.Cut, Received: c.Received,
+		Buffers: r.Buffers,
 	}
 	if c.Failures != nil {
 		r.Failures = *c.Failures

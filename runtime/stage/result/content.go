@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"hatchel/adapters"
 	"hatchel/adapters/scrub"
@@ -121,11 +122,14 @@ type Writer struct {
 	MaxText  int    // maximum bytes of a text for a model
 	Hint     string // a sentence that explains how to get a smaller result
 	KeepEnd  bool   // texts may be logs, so truncation keeps the end, too
+	Source   string // the connections to other MCP servers whose answers the result is made of; empty for none
 }
 
 // NewWriter returns the Writer of an operation. Kind is "tool", "prompt", ….
 func NewWriter(kind string, op *hcl.Operation, scrubber *scrub.Scrubber) *Writer {
-	return &Writer{Scrubber: scrubber, MaxText: int(op.MaxText), Hint: Hint(kind, op)}
+	return &Writer{
+		Scrubber: scrubber, MaxText: int(op.MaxText), Hint: Hint(kind, op), Source: strings.Join(op.Upstreams(), ", "),
+	}
 }
 
 // Truncate shortens a text to the maximum for a model. It keeps the end of a log, because errors

@@ -104,10 +104,10 @@ func (s *Shaper) Outcome(r *Result, revision mcp.Revision) mcp.Outcome {
 // EncodeMeta returns what programs, which do not read the text, are told of a result: the limit that has cut it, and
 // the failures after which the call went on. It is nil for nothing.
 func (w *Writer) EncodeMeta(r *Result) mcp.Appender {
-	if r.Cut == nil && r.Failures.Failed == 0 {
+	if r.Cut == nil && r.Failures.Failed == 0 && w.Source == "" {
 		return nil
 	}
-	b := []byte{'{'}
+	b := w.appendSource([]byte{'{'}, r.Received)
 	if r.Cut != nil {
 		b = append(value.AppendString(append(b, `"truncated":`...), r.Cut.Limit), ',')
 	}

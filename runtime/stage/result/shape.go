@@ -21,6 +21,7 @@ type Result struct {
 	HasBlocks bool          // Buffers holds content blocks
 	Cut       *adapters.Cut // the limit that has cut the output of the backend; nil for none
 	Failures  adapters.Failures
+	Received  adapters.Received
 	*Buffers
 }
 
@@ -91,7 +92,8 @@ func (s *Shaper) shapeValue(r *Result, f *hcl.Frame) (err error) {
 		r.HasValue = true
 	case s.defaults.member != "" || s.defaults.members != nil:
 		r.Value, err = s.defaults.value(f.Output)
-		r.HasValue = true
+		// another server may answer with content alone, unless the tool declares what it returns
+		r.HasValue = s.defaults.content == "" || r.Value != nil || s.tool.Returns != nil
 	}
 	if err != nil {
 		return failure.AsFault(err)
@@ -111,6 +113,10 @@ func (s *Shaper) shapeValue(r *Result, f *hcl.Frame) (err error) {
 		const format = "checking the result against the type that this tool declares took longer than the timeout of %s"
 		return &adapters.Fault{Message: fmt.Sprintf(format, failure.FormatDuration(s.tool.Timeout)), Cause: err}
 	}
+	if len(violations) > 0 && s.defaults.content != "" {
+		const text = "the call succeeded, but its result has the wrong form:\n"
+		return &adapters.Fault{Message: text + ListViolations(violations), Change: adapters.ChangeDone}
+	}
 	if len(violations) > 0 {
 		const text = "the result does not match the type that this tool declares, so it was not sent:\n"
 		return &adapters.Fault{Message: text + ListViolations(violations)}
@@ -129,6 +135,8 @@ func (s *Shaper) shapeText(r *Result, f *hcl.Frame) (err error) {
 	case s.tool.Text != nil:
 		r.HasText = true
 		r.Text, err = s.tool.Text.Append(r.Text, f)
+	case s.defaults.content != "":
+		return s.shapeContent(r, f)
 	case s.defaults.text != "" && !r.HasValue:
 		r.HasText = true
 		m, err := Members(f.Output)
@@ -172,6 +180,7 @@ type defaultResult struct {
 	member  string   // member of the output that is the value
 	members []string // members of the output that are the value, as an object
 	text    string   // member of the output that is sent as text alone
+	content string   // member of the output that is the content
 
 	schema     *schema.Type // type of the value; nil when unknown
 	structured bool         // the value is sent as structuredContent
@@ -188,6 +197,13 @@ func newDefaultResult(t *hcl.Tool) (d defaultResult) {
 	}
 	effects := t.Steps[0].Backend.Effects
 	d.member, d.members, d.text = effects.Default.Member, effects.Default.Members, effects.Default.Text
+	if d.content = effects.Default.Content; d.content != "" { // what another server promises is no promise of the tool
+		d.structured = true
+		if hasText { // returns is set
+			d.content = ""
+		}
+		return d
+	}
 	d.schema = defaultType(effects)
 	d.structured = t.Returns != nil || d.schema != nil
 	return d

@@ -1,0 +1,87 @@
+package mcp
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"strings"
+	"sync"
+
+	"hatchel/adapters"
+	"hatchel/adapters/mcp/client"
+	"hatchel/hcl/value"
+	"hatchel/internal/cut"
+)
+
+const maxErrorText = 4 << 10 // bytes of the text of a result that is an error
+
+// output returns the output of a result, or the fault of one that is an error.
+func (a *action) output(call *adapters.Call, result *client.Result) (map[string]any, error) {
+	clean := cleaner{keep: a.HiddenText == hiddenKeep}
+	r := contentReader{connection: a.server.name, links: a.Links, clean: &clean}
+	if err := r.read(result.Content); err != nil {
+		return nil, invalidResult(err)
+	}
+	if result.IsError {
+		return nil, toolError(joinTexts(r.out.Blocks))
+	}
+	out := map[string]any{
+		"content": &r.out, "text": joinTexts(r.out.Blocks), "truncated": r.count() > 0, "structured": nil,
+	}
+	if result.Structured != nil {
+		raw, err := clean.json(result.Structured)
+		if err != nil {
+			return nil, invalidResult(err)
+		}
+		out["structured"] = &structured{raw: raw}
+	}
+	if a.Delimit {
+		r.out.Delimiter = newDelimiter(a.server.name)
+	}
+	call.Received.Add(adapters.Received{Hidden: clean.removed, LeftOut: r.count()})
+	return out, nil
+}
+
+// toolError returns the failure of a result that says that it is one. Its message is the text of the server.
+func toolError(text string) *adapters.Fault {
+	message := strings.TrimSpace(text)
+	if message == "" {
+		message = "the server of this tool reports a failure without saying which"
+	}
+	if len(message) > maxErrorText {
+		message = message[:cut.Before(message, maxErrorText-len("…"))] + "…"
+	}
+	return &adapters.Fault{Message: message}
+}
+
+// invalidResult returns the failure of a call that was carried out, and whose result cannot be read.
+func invalidResult(err error) *adapters.Fault {
+	const message = "the server of this tool has answered with a result that cannot be read"
+	return &adapters.Fault{Message: message, Cause: err, Change: adapters.ChangeUnknown}
+}
+
+// newDelimiter returns a word that no text of a server can have.
+func newDelimiter(connection string) string {
+	var random [8]byte
+	rand.Read(random[:])
+	return connection + " " + hex.EncodeToString(random[:])
+}
+
+// structured is a structured result, which is decoded on first use. It is safe for concurrent use.
+type structured struct {
+	raw  []byte // valid JSON, never modified
+	once sync.Once
+	v    any
+	err  error
+}
+
+// AppendJSON implements value.LazyJSON.
+func (s *structured) AppendJSON(dst []byte) []byte { return append(dst, s.raw...) }
+
+// Weight returns that of the decoded value; see value.Weight.
+func (s *structured) Weight() int64 { return value.WeightOfJSON(s.raw) }
+
+// Value implements value.LazyJSON.
+func (s *structured) Value() (any, error) {
+	s.once.Do(func() { s.v, s.err = value.Decode(s.raw) })
+	return s.v, s.err
+}
