@@ -67,7 +67,7 @@ func (c *compiler) bindSteps(o *call.Operation) {
 		if step.Name != "" {
 			log = log.With("step", step.Name)
 		}
-		action, err := c.bindBackend(step.Backend, log)
+		action, err := c.bindBackend(o, step.Backend, log)
 		if missing := c.refusal(err); missing != nil {
 			o.Missing = missing.Name
 			const text = "%s The %s %s is refused."
@@ -83,8 +83,8 @@ func (c *compiler) bindSteps(o *call.Operation) {
 	}
 }
 
-// bindBackend returns the action of one backend.
-func (c *compiler) bindBackend(b *hcl.Backend, log *slog.Logger) (adapters.Action, error) {
+// bindBackend returns the action of one backend of an operation.
+func (c *compiler) bindBackend(o *call.Operation, b *hcl.Backend, log *slog.Logger) (adapters.Action, error) {
 	if decl, ok := b.Config.(*hcl.ToolCall); ok {
 		target, ok := c.g.Programs[decl.Name]
 		if !ok {
@@ -102,6 +102,7 @@ func (c *compiler) bindBackend(b *hcl.Backend, log *slog.Logger) (adapters.Actio
 	env := c.build.adapterEnv(&c.g.cleanups)
 	env.Log = c.g.Env.Scrubber.Logger(log.With("backend", b.Kind))
 	env.Warn = func(field any, summary, detail string) { c.diags.Warnf(b.RangeOf(field), summary, "%s", detail) }
+	env.ReadOnly, env.Idempotent = o.Repeats()
 	if b.Connection != nil {
 		opened, ok := c.connections[b.Connection]
 		if !ok {

@@ -1,10 +1,6 @@
 package mcp
 
 import (
-	"context"
-	"errors"
-
-	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/hcl/schema"
 )
@@ -90,12 +86,4 @@ func outputType(structured *schema.Type) *schema.Type {
 // Effects implements hcl.EffectLister.
 func (b *block) Effects(*hcl.Connection) []hcl.Effect {
 	return []hcl.Effect{{Verb: "CALL", Source: []any{&b.Call}}, {Verb: "ARGUMENTS", Values: &b.Arguments}}
-}
-
-func bind(_ context.Context, b *block, env adapters.Env) (adapters.Action, error) {
-	s, ok := env.Connection.(*server)
-	if !ok {
-		return nil, errors.New("an mcp block names its connection")
-	}
-	return &action{block: b, server: s}, nil
 }

@@ -1,10 +1,8 @@
 package mcp
 
 import (
-	"context"
 	"time"
 
-	"hatchel/adapters"
 	"hatchel/adapters/credential/auth"
 	"hatchel/hcl"
 	"hatchel/hcl/decode"
@@ -131,15 +129,4 @@ func asksField(dst *[]string) hcl.Field {
 	}
 	return decode.StringSet(dst, "asks", "list of strings", "What the server may ask the user of a call: "+listAsks()+
 		".", keep).DefaultDoc("nothing")
-}
-
-// open returns the handle of a connection. It does not connect.
-func open(_ context.Context, c *connection, env adapters.Env) (any, error) {
-	return &server{connection: c, name: env.ConnectionName}, nil
-}
-
-// server is the handle of a connection. It is safe for concurrent use.
-type server struct {
-	*connection
-	name string
 }

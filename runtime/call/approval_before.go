@@ -92,6 +92,7 @@ func (v *approvalView) readBefore(ctx context.Context, decl *hcl.Before) ([]byte
 	action := adapters.Call{
 		Frame: v.call.Frame.Fork(ctx), Timeout: decl.Timeout, Client: adapters.NopClient{}, Owner: v.call.Owner,
 		Token: v.call.Token, Traceparent: v.call.Traceparent, Tracestate: v.call.Tracestate, Span: v.call.Span,
+		Hops: v.call.Hops, Upstreams: v.call.Upstreams,
 	}
 	out, _, err := o.Steps[0].runOnce(&action)
 	if err != nil {

@@ -96,6 +96,9 @@ func (a *auditCall) recordEnd(ctx context.Context, e *ending, steps []string) *f
 	r := audit.NewRecord(audit.EventCall, a.common)
 	r.Outcome, r.Asked, r.Steps = e.outcome, a.questions, steps
 	r.TraceID = strings.Clone(traceID(e.traceparent))
+	for _, u := range e.upstreams.List() {
+		r.Upstreams = append(r.Upstreams, audit.Upstream(u))
+	}
 	r.Duration, r.Approval, r.Replayed = millisecondsSince(e.started), e.approval, e.replayed
 	addDecision(r, e.decision, e.began || e.replayed != "")
 	if !a.startRecorded {

@@ -37,19 +37,20 @@ type engine struct {
 	remoteAddr  string      // for the log; empty when it is not known
 	elicitation *elicit.Exchange
 
-	clock    clock
-	budget   argumentBudget
-	progress progress
-	access   access
-	approval *approvalState // nil when no approval is needed
-	reuse    reuse
-	files    callFiles
-	audit    *auditCall // nil where calls are not recorded
-	raw      []byte     // the arguments as they came; nil when they were not JSON
-	events   callEvents
-	trace    traceMemory // of action.Traceparent
-	changes  adapters.Changes
-	memory   hcl.Frame // of frame
+	clock     clock
+	budget    argumentBudget
+	progress  progress
+	access    access
+	approval  *approvalState // nil when no approval is needed
+	reuse     reuse
+	files     callFiles
+	audit     *auditCall // nil where calls are not recorded
+	raw       []byte     // the arguments as they came; nil when they were not JSON
+	events    callEvents
+	trace     traceMemory // of action.Traceparent
+	changes   adapters.Changes
+	upstreams adapters.UpstreamCalls
+	memory    hcl.Frame // of frame
 
 	callerRoot callerRoot // of frame, where a caller requests the call
 }
@@ -114,7 +115,9 @@ func (o *Operation) newCall(ctx context.Context, caller eval.Caller, client adap
 		c.frame.Branch = o.Env.Observer.Branch
 	}
 	c.changes.Tool = o.Decl.Name
-	c.action = adapters.Call{Frame: c.frame, Timeout: o.Decl.Timeout, Client: client, Changes: &c.changes}
+	c.upstreams = adapters.UpstreamCalls{}
+	c.action = adapters.Call{Frame: c.frame, Timeout: o.Decl.Timeout, Client: client, Changes: &c.changes,
+		Upstreams: &c.upstreams}
 	return c
 }
 
@@ -134,6 +137,7 @@ func (o *Operation) newRequestCall(ctx context.Context, req *mcp.CallRequest) *e
 	c := o.newCallOf(ctx, req.Caller, req)
 	c.request, c.raw, c.progress.continues = req, req.Arguments, req.Continues()
 	c.setTrace(o.continueRequestTrace(ctx, req, c.frame, &c.trace))
+	c.action.Hops = hopsOf(req.Meta)
 	c.audit = o.beginAudit(req.Caller)
 	c.events = o.beginEvents(req, c.audit)
 	o.meter.Begin()

@@ -46,6 +46,7 @@ type Operation struct {
 	errorText         *hcl.TextTemplate  // reports failures; nil for their own messages
 	spanName          string             // of calls that are traced
 	hasEffects        bool
+	idempotent        bool // a tool whose author says that repeating it has no additional effect
 	hasSensitiveInput bool
 	takesFiles        bool
 	identified        []identifiedStep
@@ -62,6 +63,13 @@ func (o *Operation) Init(env *Environment, kind string, decl *hcl.Operation, err
 	if kind != "completion" && kind != "before" {
 		o.meter, o.events = env.Metrics.Operation(kind, decl.Name), env.Events.For(kind, decl.Name)
 	}
+}
+
+// Repeats says what the author declares of the operation: it changes nothing, and repeating it has no additional effect.
+// All operations but tools change nothing.
+func (o *Operation) Repeats() (readOnly, idempotent bool) {
+	readOnly = o.Kind != "tool" || !o.hasEffects
+	return readOnly, readOnly || o.idempotent
 }
 
 // Label returns the kind and the name of the operation, for operators.

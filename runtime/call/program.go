@@ -33,7 +33,7 @@ func NewProgram(env *Environment, tool *hcl.Tool, limits []limit.Limit) *Program
 	p := &Program{tool: tool, headerInputs: headerInputs(tool.Input), limits: limits}
 	p.Init(env, "tool", &tool.Operation, tool.Error)
 	p.Shaper = result.NewShaper(tool, p.Writer)
-	p.hasEffects = !tool.ReadOnly
+	p.hasEffects, p.idempotent = !tool.ReadOnly, tool.Idempotent
 	return p
 }
 

@@ -403,7 +403,8 @@ func (s *Step) runParallel(
 			action := adapters.Call{
 				Frame: call.Frame.Fork(ctx), Timeout: call.Timeout, Client: client, Owner: call.Owner,
 				Token: call.Token, Traceparent: call.Traceparent, Tracestate: call.Tracestate,
-				Trace: call.Trace, Span: call.Span, Changes: call.Changes,
+				Trace: call.Trace, Span: call.Span, Changes: call.Changes, Hops: call.Hops,
+				Upstreams: call.Upstreams,
 			}
 			defer func() {
 				attempts.Add(int64(action.Attempts))

@@ -177,6 +177,7 @@ func (t *toolCall) Do(ctx context.Context, call *adapters.Call) (_ any, err erro
 	}
 	c.program, c.action.Owner, c.action.Token, c.action.Key = t.target, call.Owner, call.Token, call.Key
 	c.action.Traceparent, c.action.Tracestate, c.action.Span = call.Traceparent, call.Tracestate, call.Span
+	c.action.Hops, c.action.Upstreams = call.Hops, call.Upstreams
 	if call.Span.IsRecorded() {
 		c.action.Span = call.Span.Start("tool "+t.target.tool.Name, adapters.SpanInternal)
 		c.action.Span.SetText("gen_ai.tool.name", t.target.tool.Name)

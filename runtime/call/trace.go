@@ -3,9 +3,11 @@ package call
 import (
 	"bytes"
 	"net/http"
+	"strconv"
 	"strings"
 	"unsafe"
 
+	"hatchel/adapters"
 	"hatchel/hcl/jsonscan"
 )
 
@@ -112,3 +114,20 @@ func traceID(traceparent string) string {
 
 // spanID returns the span id of what Traceparent has returned.
 func spanID(traceparent string) string { return traceparent[36:52] }
+
+// hopsOf returns how many servers of this kind a request says that it has passed, from its _meta; 0 if it does not say.
+// A number that is none is as good as too many.
+func hopsOf(meta []byte) int {
+	if !bytes.Contains(meta, []byte(adapters.HopsMember)) {
+		return 0
+	}
+	raw, ok := jsonscan.Lookup(meta, adapters.HopsMember)
+	if !ok {
+		return 0
+	}
+	n, err := strconv.Atoi(string(raw))
+	if err != nil || n < 0 {
+		return adapters.MaxHops
+	}
+	return n
+}

@@ -108,18 +108,20 @@ type Record struct {
 	FailedStep string `json:"failed_step,omitempty"` // of a partial outcome: of the first failure
 	FailedKey  string `json:"failed_key,omitempty"`  // of its element
 
-	ErrorID  string   `json:"error_id,omitempty"`
-	Steps    []string `json:"steps,omitempty"` // that were run
-	Asked    []string `json:"asked,omitempty"` // questions to the client
-	Rows     int      `json:"rows,omitempty"`
-	Bytes    int      `json:"bytes,omitempty"`
-	SHA256   string   `json:"sha256,omitempty"` // of a file; of a reload that waited, of the lock
-	Duration float64  `json:"ms,omitempty"`
-	Revision string   `json:"revision,omitempty"` // of the configuration
-	Commit   string   `json:"commit,omitempty"`   // of a repository, of a reload
-	Previous string   `json:"previous,omitempty"` // of a reload: the revision that it has replaced
-	Added    []string `json:"added,omitempty"`    // of a reload: tools and other blocks
-	Changed  []string `json:"changed,omitempty"`
+	ErrorID string   `json:"error_id,omitempty"`
+	Steps   []string `json:"steps,omitempty"` // that were run
+	Asked   []string `json:"asked,omitempty"` // questions to the client
+	// Upstreams are the tools of other MCP servers that were called.
+	Upstreams []Upstream `json:"upstreams,omitempty"`
+	Rows      int        `json:"rows,omitempty"`
+	Bytes     int        `json:"bytes,omitempty"`
+	SHA256    string     `json:"sha256,omitempty"` // of a file; of a reload that waited, of the lock
+	Duration  float64    `json:"ms,omitempty"`
+	Revision  string     `json:"revision,omitempty"` // of the configuration
+	Commit    string     `json:"commit,omitempty"`   // of a repository, of a reload
+	Previous  string     `json:"previous,omitempty"` // of a reload: the revision that it has replaced
+	Added     []string   `json:"added,omitempty"`    // of a reload: tools and other blocks
+	Changed   []string   `json:"changed,omitempty"`
 	// Differences are what a reload means for callers, with their class.
 	Differences []string `json:"differences,omitempty"`
 	TraceID     string   `json:"trace,omitempty"` // from the traceparent of the caller
@@ -134,6 +136,15 @@ type Record struct {
 
 	Prev string `json:"prev"` // Hash of the record before; zeros in the first record
 	Hash string `json:"hash"` // SHA-256 of the line up to this member
+}
+
+// Upstream is a tool of another MCP server that a call has called.
+type Upstream struct {
+	Connection string `json:"connection"`
+	Tool       string `json:"tool"`       // by its name at the server
+	Protocol   string `json:"protocol"`   // the revision of the session
+	Definition string `json:"definition"` // the digest of the pinned definition
+	Calls      int    `json:"calls"`      // how often it was called
 }
 
 // Common is what the records about one call, request or event share. It is empty in records of a log about itself.
@@ -222,6 +233,13 @@ func (r *Record) append(dst []byte) []byte {
 	dst = appendText(dst, "error_id", r.ErrorID)
 	dst = appendTexts(dst, "steps", r.Steps)
 	dst = appendTexts(dst, "asked", r.Asked)
+	for i := range r.Upstreams {
+		dst = append(dst, [...]string{`,"upstreams":[`, `,`}[min(i, 1)]...)
+		dst = r.Upstreams[i].append(dst)
+		if i == len(r.Upstreams)-1 {
+			dst = append(dst, ']')
+		}
+	}
 	dst = appendNumber(dst, "rows", int64(r.Rows))
 	dst = appendNumber(dst, "bytes", int64(r.Bytes))
 	dst = appendText(dst, "sha256", r.SHA256)
@@ -242,6 +260,17 @@ func (r *Record) append(dst []byte) []byte {
 	dst = appendText(dst, "lost_sha256", r.LostDigest)
 	dst = appendNumber(dst, "process", int64(r.Process))
 	return appendText(dst, "host", r.Host)
+}
+
+func (u *Upstream) append(dst []byte) []byte {
+	from := len(dst)
+	dst = appendText(dst, "connection", u.Connection)
+	dst = appendText(dst, "tool", u.Tool)
+	dst = appendText(dst, "protocol", u.Protocol)
+	dst = appendText(dst, "definition", u.Definition)
+	dst = appendNumber(dst, "calls", int64(u.Calls))
+	dst[from] = '{' // instead of the comma
+	return append(dst, '}')
 }
 
 func (c *Caller) append(dst []byte) []byte {

@@ -1,0 +1,17 @@
+package mcp
+
+import (
+	"fmt"
+
+	"hatchel/adapters"
+)
+
+// Plan implements adapters.Planner. It returns the tool of the server and the arguments.
+func (a *action) Plan(call *adapters.Call) ([]adapters.Effect, error) {
+	arguments, err := a.encodeArguments(call)
+	if err != nil {
+		return nil, &adapters.Fault{Message: err.Error(), NotSent: true}
+	}
+	text := fmt.Sprintf("tools/call %s at %s\n%s\n", a.Call, a.server.name, adapters.PlanText(arguments, len(arguments)))
+	return adapters.PlanEffects("mcp", a.server.name, text), nil
+}

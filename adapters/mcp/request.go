@@ -1,0 +1,218 @@
+package mcp
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	nethttp "net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"hatchel/adapters"
+	"hatchel/adapters/scrub"
+	"hatchel/hcl"
+	"hatchel/hcl/value"
+)
+
+// request is one call of a tool with all values.
+type request struct {
+	arguments []byte // an object
+	meta      []byte // an object
+	call      *adapters.Call
+
+	traceparent string // of the attempt; empty for none
+
+	mu   sync.Mutex
+	last *headers // that were sent last; nil before the first; guarded by mu
+}
+
+// headers are those of one HTTP request.
+type headers struct {
+	call    *adapters.Call
+	header  nethttp.Header
+	secrets []string        // that they have
+	fetched *scrub.Scrubber // of a token that is not part of the configuration; nil for none
+}
+
+// compile returns the request of a call.
+func (a *action) compile(call *adapters.Call) (*request, error) {
+	arguments, err := a.encodeArguments(call)
+	if err != nil {
+		return nil, &adapters.Fault{Message: err.Error(), NotSent: true}
+	}
+	return &request{arguments: arguments, call: call}, nil
+}
+
+// encodeArguments returns the arguments of a call as JSON, with the idempotency key if the block names an argument for
+// it.
+func (a *action) encodeArguments(call *adapters.Call) ([]byte, error) {
+	arguments := map[string]any{}
+	if a.Arguments != nil {
+		v, err := a.Arguments.Eval(call.Frame)
+		if err == nil {
+			v, err = value.Resolve(v)
+		}
+		if err != nil {
+			return nil, err
+		}
+		var ok bool
+		if arguments, ok = v.(map[string]any); !ok && v != nil {
+			return nil, fmt.Errorf("the arguments must be an object, not a %s", value.Kind(v))
+		}
+	}
+	if a.IdempotencyArgument != "" && call.Key != "" {
+		arguments = maps.Clone(arguments)
+		if arguments == nil {
+			arguments = map[string]any{}
+		}
+		arguments[a.IdempotencyArgument] = call.Key
+	}
+	if arguments == nil {
+		return []byte("{}"), nil
+	}
+	out, err := value.AppendJSON(make([]byte, 0, 256), arguments)
+	if err != nil {
+		return nil, fmt.Errorf("the arguments cannot be sent as JSON: %w", err)
+	}
+	return out, nil
+}
+
+// setMeta sets what the server is told of the call: its trace, of which the span is the last part, and how many servers
+// of this kind it has passed.
+func (r *request) setMeta(span adapters.Span) {
+	if r.traceparent = r.call.Traceparent; r.traceparent != "" {
+		r.traceparent = cmp.Or(span.Traceparent(), r.traceparent)
+	}
+	meta := append([]byte(`{"`), adapters.HopsMember...)
+	meta = strconv.AppendInt(append(meta, `":`...), int64(r.call.Hops+1), 10)
+	if r.traceparent != "" {
+		meta = value.AppendString(append(meta, `,"traceparent":`...), r.traceparent)
+		if r.call.Tracestate != "" {
+			meta = value.AppendString(append(meta, `,"tracestate":`...), r.call.Tracestate)
+		}
+	}
+	r.meta = append(meta, '}')
+}
+
+// requestKey is the key of the *request in the context of a call and of what the call makes a session do.
+type requestKey struct{}
+
+// newHeader returns the headers of one HTTP request: those of the connection and its credentials, built anew. In a
+// request that no call needs, the connection has none that depend on a call.
+func (s *server) newHeader(ctx context.Context) (nethttp.Header, error) {
+	sent, ofCall := ctx.Value(requestKey{}).(*request)
+	if !ofCall && s.callerSpecific() {
+		return nil, errNoCaller
+	}
+	r := &headers{header: nethttp.Header{"User-Agent": {s.userAgent}}}
+	if ofCall {
+		r.call = sent.call
+	} else {
+		r.call = &adapters.Call{Frame: hcl.NewFrame(ctx, s.dir, time.Now)}
+	}
+	if err := r.AddHeaders(r.call.Frame, s.Headers); err != nil {
+		return nil, err
+	}
+	if missing := r.missing(s.Headers.Names()); missing != "" {
+		message := fmt.Sprintf("the connection %q sends the header %s, which has no value in this call", s.name, missing)
+		return nil, &adapters.Fault{Message: message, NotSent: true}
+	}
+	if s.authorizer != nil {
+		if err := s.authorizer.Authorize(ctx, r.call.Frame, r); err != nil {
+			return nil, err
+		}
+	}
+	if ofCall && sent.traceparent != "" && r.header["Traceparent"] == nil {
+		r.header["Traceparent"] = []string{sent.traceparent}
+		if state := r.call.Tracestate; state != "" {
+			r.header["Tracestate"] = []string{state}
+		}
+	}
+	if ofCall {
+		sent.mu.Lock()
+		sent.last = r
+		sent.mu.Unlock()
+	}
+	return r.header, nil
+}
+
+// errNoCaller is why nothing is sent to a server that gets the credentials of callers, outside of their calls.
+var errNoCaller = errors.New("the requests of this connection have credentials of callers, and no caller is known")
+
+// callerSpecific reports whether requests depend on the caller.
+func (c *connection) callerSpecific() bool {
+	return c.OnBehalf() != nil || slices.ContainsFunc(c.Headers.Entries(), func(e hcl.Entry) bool {
+		return e.Value.Typed.CallerSpecific
+	})
+}
+
+// scrub returns a text of the server without the credentials that were sent last.
+func (r *request) scrub(text string) string {
+	r.mu.Lock()
+	last := r.last
+	r.mu.Unlock()
+	if last == nil {
+		return text
+	}
+	return last.fetched.Text(adapters.Scrub(text, last.secrets))
+}
+
+// renew replaces a fetched credential that the server has refused. It reports whether there is another one.
+func (s *server) renew(ctx context.Context, r *request) bool {
+	r.mu.Lock()
+	last := r.last
+	r.mu.Unlock()
+	return s.authorizer != nil && last != nil && s.authorizer.Renew(ctx, last)
+}
+
+// missing returns the first of these headers that has no value; empty for none.
+func (r *headers) missing(names []string) string {
+	i := slices.IndexFunc(names, func(name string) bool { return len(r.header[nethttp.CanonicalHeaderKey(name)]) == 0 })
+	if i < 0 {
+		return ""
+	}
+	return names[i]
+}
+
+// Call implements auth.Request.
+func (r *headers) Call() *adapters.Call { return r.call }
+
+// AddHeaders implements auth.Request.
+func (r *headers) AddHeaders(f *hcl.Frame, entries *hcl.KeyValues) error {
+	set := func(name string, texts []string, secret bool) error {
+		for _, text := range texts {
+			if !adapters.IsHeaderValue(text) {
+				message := fmt.Sprintf("the header %s must not contain a line break or another control character", name)
+				return &adapters.Fault{Message: message, NotSent: true}
+			}
+			if secret {
+				r.secrets = append(r.secrets, text, strings.TrimSpace(strings.TrimPrefix(text, "Bearer ")))
+			}
+		}
+		r.header[nethttp.CanonicalHeaderKey(name)] = texts
+		return nil
+	}
+	return adapters.EachEntry(f, entries, "header ", adapters.Texts, set)
+}
+
+// SetParameters implements auth.Request. The connection refuses auth that has parameters.
+func (r *headers) SetParameters(*hcl.Frame, *hcl.KeyValues) error {
+	return &adapters.Fault{Message: "credentials of this connection are headers", NotSent: true}
+}
+
+// SetHeader implements auth.Request.
+func (r *headers) SetHeader(name, text string) { r.header[name] = []string{text} }
+
+// Header implements auth.Request.
+func (r *headers) Header(name string) string { return r.header.Get(name) }
+
+// Hide implements auth.Request.
+func (r *headers) Hide(secrets ...string) { r.secrets = append(r.secrets, secrets...) }
+
+// HideFetched implements auth.Request.
+func (r *headers) HideFetched(s *scrub.Scrubber) { r.fetched = s }

@@ -1,0 +1,77 @@
+package mcp
+
+import (
+	"context"
+
+	"hatchel/adapters"
+	"hatchel/adapters/credential"
+	"hatchel/adapters/credential/auth"
+	"hatchel/adapters/http"
+	"hatchel/adapters/mcp/client"
+)
+
+// server is the handle of a connection. It is safe for concurrent use.
+type server struct {
+	*connection
+	name      string
+	dir       string // of the configuration
+	userAgent string
+	version   string
+
+	transport  client.Transport
+	memory     client.Memory
+	authorizer *auth.Authorizer // nil if requests need no credentials
+	mocks      adapters.Mocks
+}
+
+// open returns the handle of a connection. It does not connect.
+func open(ctx context.Context, c *connection, env adapters.Env) (any, error) {
+	s := &server{
+		connection: c, name: env.ConnectionName, dir: env.Dir, userAgent: "hatchel/" + env.Version,
+		version: env.Version, mocks: env.Mocks,
+	}
+	if s.mocks != nil && !s.mocks.Live(false) {
+		return s, nil
+	}
+	if c.Auth != nil {
+		var err error
+		s.authorizer, err = c.Auth.Open(ctx, http.NewTokenService(env), credential.NewMachine(), env)
+		if err != nil {
+			return nil, err
+		}
+	}
+	tripper := client.NewRoundTripper(nil)
+	env.Defer(func() error {
+		tripper.CloseIdleConnections()
+		return nil
+	})
+	s.transport = client.NewHTTP(client.HTTPConfig{URL: c.URL, RoundTripper: tripper, Header: s.newHeader})
+	return s, nil
+}
+
+// options returns what a session declares.
+func (s *server) options() client.Options {
+	o := client.Options{
+		Name: "hatchel", Version: s.version, Protocol: s.Protocol, Memory: &s.memory, MaxMessage: int(s.MaxMessage),
+	}
+	for _, ask := range s.Asks {
+		if ask != asksRoots {
+			o.Asks = append(o.Asks, ask)
+		}
+	}
+	for _, uri := range s.Roots {
+		o.Roots = append(o.Roots, client.Root{URI: uri})
+	}
+	return o
+}
+
+// Credential implements adapters.SignedIn.
+func (s *server) Credential() *adapters.CredentialState {
+	if s.authorizer == nil {
+		return nil
+	}
+	return s.authorizer.Credential()
+}
+
+// Credential implements adapters.SignedIn.
+func (a *action) Credential() *adapters.CredentialState { return a.server.Credential() }

@@ -1,0 +1,29 @@
+package mcp
+
+import (
+	"cmp"
+	"net/url"
+	"strconv"
+
+	"hatchel/adapters"
+	"hatchel/adapters/mcp/client"
+)
+
+// startSpan begins the span of one attempt. The server gets the trace context of the span in place of that of the call.
+func (a *action) startSpan(r *request, session *client.Session) adapters.Span {
+	if !r.call.Span.IsRecorded() {
+		return adapters.Span{}
+	}
+	span := r.call.Span.Start("tools/call "+a.Call, adapters.SpanClient)
+	span.SetText("mcp.method.name", "tools/call")
+	span.SetText("gen_ai.tool.name", a.Call)
+	span.SetText("mcp.protocol.version", session.Protocol())
+	span.SetText("hatchel.connection", a.server.name)
+	if u, err := url.Parse(a.server.URL); err == nil {
+		span.SetText("server.address", u.Hostname())
+		if port, err := strconv.Atoi(cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])); err == nil {
+			span.SetInt("server.port", port)
+		}
+	}
+	return span
+}
