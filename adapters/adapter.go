@@ -118,8 +118,8 @@ type Env struct {
 	// so the handle must hold no lock that UpstreamState takes. It may be called concurrently. Only the open of a
 	// connection has it; nil for nobody.
 	StateChanged func()
-	// ReadOnly and Idempotent say what the author declares of the operation of the block that is bound: nothing changes,
-	// and repeating it has no additional effect.
+	// ReadOnly and Idempotent say what the author declares of the operation of the block that is bound: nothing
+	// changes, and repeating it has no additional effect.
 	ReadOnly, Idempotent bool
 	// Warn reports a warning about a field of the block's configuration, or of its connection's. Only bind has it.
 	Warn func(field any, summary, detail string)
@@ -189,8 +189,8 @@ type Call struct {
 	Attempts, Pages int
 	// Replaced counts the characters of answers in whose place U+FFFD was read. CountReplaced adds to it.
 	Replaced int
-	// Hops is how many servers of this kind the call has passed before this one. An Action that calls another MCP server
-	// tells it one more, and sends nothing beyond MaxHops.
+	// Hops is how many servers of this kind the call has passed before this one. An Action that calls another MCP
+	// server tells it one more, and sends nothing beyond MaxHops.
 	Hops int
 	// Upstreams records the tools of other MCP servers that the call calls; nil where nobody reads it.
 	Upstreams *UpstreamCalls

@@ -64,8 +64,8 @@ type DefaultResult struct {
 	Member  string   // this member of output is the structured result
 	Members []string // these members of output, as an object, are the structured result
 	Text    string   // this member of output is sent as text alone
-	// Content is a member of output whose value is an *adapters.Content, of which the blocks are sent. Text is then what
-	// a tool reads that called this one, and Member is the structured result if it is not null.
+	// Content is a member of output whose value is an *adapters.Content, of which the blocks are sent. Text is then
+	// what a tool reads that called this one, and Member is the structured result if it is not null.
 	Content string
 
 	// this member of output is the content of a resource; by default the first of Text, Member and

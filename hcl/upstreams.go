@@ -2,8 +2,8 @@ package hcl
 
 import "slices"
 
-// Upstreams returns the names of the connections to other MCP servers that the steps of an operation call, with those of
-// the tools that it calls, sorted. The Operation is one of a Config without errors.
+// Upstreams returns the names of the connections to other MCP servers that the steps of an operation call, with those
+// of the tools that it calls, sorted. The Operation is one of a Config without errors.
 func (op *Operation) Upstreams() []string {
 	names := []string{}
 	for _, s := range op.Steps {

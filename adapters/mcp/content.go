@@ -28,7 +28,7 @@ type contentReader struct {
 	dropped    map[string]int // by kind, in the words of a notice
 }
 
-// readContent reads the content of a result, an array of blocks as the server sent it. What is not delivered is
+// read reads the content of a result, an array of blocks as the server sent it. What is not delivered is
 // counted, and named by a notice.
 func (r *contentReader) read(raw []byte) error {
 	if raw == nil {

@@ -12,6 +12,7 @@ func (a *action) Plan(call *adapters.Call) ([]adapters.Effect, error) {
 	if err != nil {
 		return nil, &adapters.Fault{Message: err.Error(), NotSent: true}
 	}
-	text := fmt.Sprintf("tools/call %s at %s\n%s\n", a.Call, a.server.name, adapters.PlanText(arguments, len(arguments)))
+	shown := adapters.PlanText(arguments, len(arguments))
+	text := fmt.Sprintf("tools/call %s at %s\n%s\n", a.Call, a.server.name, shown)
 	return adapters.PlanEffects("mcp", a.server.name, text), nil
 }

@@ -119,8 +119,8 @@ func (s *server) newHeader(ctx context.Context) (nethttp.Header, error) {
 		return nil, err
 	}
 	if missing := r.missing(s.Headers.Names()); missing != "" {
-		message := fmt.Sprintf("the connection %q sends the header %s, which has no value in this call", s.name, missing)
-		return nil, &adapters.Fault{Message: message, NotSent: true}
+		const text = "the connection %q sends the header %s, which has no value in this call"
+		return nil, &adapters.Fault{Message: fmt.Sprintf(text, s.name, missing), NotSent: true}
 	}
 	if s.authorizer != nil {
 		if err := s.authorizer.Authorize(ctx, r.call.Frame, r); err != nil {

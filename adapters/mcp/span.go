@@ -9,6 +9,9 @@ import (
 	"hatchel/adapters/mcp/client"
 )
 
+// defaultPorts are the ports of URLs without one.
+var defaultPorts = map[string]string{"http": "80", "https": "443"}
+
 // startSpan begins the span of one attempt. The server gets the trace context of the span in place of that of the call.
 func (a *action) startSpan(r *request, session *client.Session) adapters.Span {
 	if !r.call.Span.IsRecorded() {
@@ -21,7 +24,7 @@ func (a *action) startSpan(r *request, session *client.Session) adapters.Span {
 	span.SetText("hatchel.connection", a.server.name)
 	if u, err := url.Parse(a.server.URL); err == nil {
 		span.SetText("server.address", u.Hostname())
-		if port, err := strconv.Atoi(cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])); err == nil {
+		if port, _ := strconv.Atoi(cmp.Or(u.Port(), defaultPorts[u.Scheme])); port != 0 {
 			span.SetInt("server.port", port)
 		}
 	}

@@ -46,6 +46,7 @@ type ending struct {
 	failedStep string
 	approval   *audit.Approval
 	result     *result.Result
+	upstreams  *adapters.UpstreamCalls // that the call has called
 }
 
 // setOutcome sets the outcome. Over says that the call had to end.

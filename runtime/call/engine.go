@@ -173,7 +173,7 @@ func (c *engine) ending(ctx context.Context, failed *failure.Failure, interim st
 		facts: c.facts(), failed: failed, interim: interim, started: c.clock.started, began: c.progress.began,
 		background: c.progress.inTask, decision: c.access.decision, refusedBy: c.access.refusedBy,
 		replayed: c.reuse.replayedFrom, failedStep: c.progress.failedStep, approval: c.approval.auditRecord(),
-		result: &c.result,
+		result: &c.result, upstreams: c.action.Upstreams,
 	}
 	e.setOutcome(c.clock.isOver(ctx))
 	return e

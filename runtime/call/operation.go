@@ -65,8 +65,8 @@ func (o *Operation) Init(env *Environment, kind string, decl *hcl.Operation, err
 	}
 }
 
-// Repeats says what the author declares of the operation: it changes nothing, and repeating it has no additional effect.
-// All operations but tools change nothing.
+// Repeats says what the author declares of the operation: it changes nothing, and repeating it has no additional
+// effect. All operations but tools change nothing.
 func (o *Operation) Repeats() (readOnly, idempotent bool) {
 	readOnly = o.Kind != "tool" || !o.hasEffects
 	return readOnly, readOnly || o.idempotent
