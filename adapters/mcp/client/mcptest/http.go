@@ -26,7 +26,8 @@ func (s *Server) Start(t testing.TB) string {
 type stream struct {
 	w      http.ResponseWriter
 	mu     sync.Mutex
-	opened bool
+	opened bool // guarded by mu
+	ended  bool // guarded by mu
 }
 
 func (st *stream) open() {
@@ -40,10 +41,20 @@ func (st *stream) open() {
 func (st *stream) send(message []byte) error {
 	st.mu.Lock()
 	defer st.mu.Unlock()
+	if st.ended {
+		return http.ErrHandlerTimeout
+	}
 	st.open()
 	_, err := fmt.Fprintf(st.w, "event: message\ndata: %s\n\n", message)
 	st.w.(http.Flusher).Flush()
 	return err
+}
+
+// end lets nothing more be sent.
+func (st *stream) end() {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.ended = true
 }
 
 func (st *stream) finish(message []byte, asEvents bool) {
@@ -131,6 +142,7 @@ func (s *Server) serveGet(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	st := &stream{w: w}
+	defer st.end()
 	st.mu.Lock()
 	st.open()
 	w.(http.Flusher).Flush()
@@ -146,6 +158,7 @@ func (s *Server) servePost(w http.ResponseWriter, r *http.Request, f *frame, in 
 		return
 	}
 	st := &stream{w: w}
+	defer st.end()
 	if f.Method == "subscriptions/listen" && s.Era != Legacy {
 		st.send(notification("notifications/subscriptions/acknowledged", struct{}{}))
 		end := s.subscribe(func() { st.send(notification("notifications/tools/list_changed", struct{}{})) })
