@@ -18,6 +18,7 @@ type schemaDiff struct {
 	report           func(path string, class Class, kind, text string)
 	reaches          func(path, kind string) string // what an input reaches; empty for nothing, nil for a result
 	quiet            bool                           // nothing is reported
+	note             func(Difference)               // is called in place of report; nil for none
 	narrowed         bool                           // a value of the old schema is none of the new one
 	relaxed          bool                           // a value of the new schema is none of the old one
 }
@@ -43,6 +44,28 @@ func compareSchemas(old, new any, output bool, report func(path string, class Cl
 	d.compare("", old, new, 0)
 }
 
+// Difference is a difference of two JSON Schemas.
+type Difference struct {
+	Path string // of the part, as in ".rows[].id"
+
+	// Kind is "added", "removed", "required", "default", "text" for what only people and models read, or another word.
+	Kind     string
+	Text     string // what changed, as in "optional → required"; "" for the kind "text"
+	Narrowed bool   // the old schema accepts a value that the new one may refuse
+	Relaxed  bool   // the new schema accepts a value that the old one may refuse
+}
+
+// Differences compares two decoded JSON Schemas. Of results, whose readers ignore members that they do not know, output
+// is set. If no difference is narrowed, every value that the old schema accepts is one that the new one accepts; what
+// cannot be compared is both narrowed and relaxed. The texts have values of the schemas, cut, with hidden characters
+// made visible.
+func Differences(old, new any, output bool) (all []Difference) {
+	d := &schemaDiff{oldRoot: old, newRoot: new, output: output, note: func(one Difference) { all = append(all, one) }}
+	d.sameDefs = value.Equal(definitions(old), definitions(new))
+	d.compare("", old, new, 0)
+	return all
+}
+
 func definitions(v any) any {
 	m, _ := v.(map[string]any)
 	return []any{m["$defs"], m["definitions"]}
@@ -55,6 +78,10 @@ const maxSchemaDepth = 100
 func (d *schemaDiff) change(path, kind string, narrowed, relaxed bool, text string) {
 	d.narrowed, d.relaxed = d.narrowed || narrowed, d.relaxed || relaxed
 	if d.quiet || !narrowed && !relaxed {
+		return
+	}
+	if d.note != nil {
+		d.note(Difference{path, kind, text, narrowed, relaxed})
 		return
 	}
 	class := Compatible
@@ -82,7 +109,12 @@ func (d *schemaDiff) noun() string {
 
 // text records a difference of what a model reads.
 func (d *schemaDiff) text(path, name string, old, new any) {
-	if !d.quiet && !value.Equal(old, new) {
+	if d.quiet || value.Equal(old, new) {
+		return
+	}
+	if d.note != nil {
+		d.note(Difference{Path: path + "." + name, Kind: "text"})
+	} else {
 		d.report(path+"."+name, Behaviour, "text", wordDiff(asText(old), asText(new)))
 	}
 }
