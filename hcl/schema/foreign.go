@@ -39,16 +39,18 @@ func ReadForeign(text string) (*Foreign, error) {
 		return nil, fmt.Errorf("its $schema is %s, and the drafts that are read are %s", quoteShort(name),
 			strings.Join(foreignDrafts, ", "))
 	}
-	library, err := compileLibrary(raw)
-	if err != nil {
-		return nil, err
+	checker := &library{doc: raw}
+	if !isPlain(raw) {
+		if checker, err = compileLibrary(raw); err != nil {
+			return nil, err
+		}
 	}
 	r := schemaReader{root: raw}
 	t := r.read(raw)
 	if t.Kind != Object && t.Kind != Map || t.OneOf != nil {
 		t = &Type{Kind: Object, Open: true}
 	}
-	return &Foreign{typ: t, library: library, declared: declaresAll(m)}, nil
+	return &Foreign{typ: t, library: checker, declared: declaresAll(m)}, nil
 }
 
 // declaresAll reports whether a schema says which members an object has: it has properties, and says nothing of others

@@ -116,3 +116,33 @@ func TestCheckOfAForeignSchemaIsBoundedInTime(t *testing.T) {
 		}
 	}
 }
+
+// TestPlainSchemasAreValid compares what is taken for certainly valid with the library.
+func TestPlainSchemasAreValid(t *testing.T) {
+	values := []string{`1`, `-1`, `0.5`, `"a"`, `"string"`, `"(?=a)"`, `true`, `null`, `[]`, `["a"]`, `["a","a"]`, `[1]`,
+		`[{}]`, `[null]`, `{}`, `{"a":{}}`, `{"a":1}`, `{"a":{"type":"integer"}}`, `{"type":"text"}`}
+	plain := 0
+	for _, draft := range foreignDrafts {
+		name := `"https://json-schema.org/draft/` + draft + `/schema"`
+		if strings.HasPrefix(draft, "draft") {
+			name = `"http://json-schema.org/` + draft + `/schema#"`
+		}
+		for _, keyword := range []string{"type", "title", "description", "format", "default", "const", "enum", "examples",
+			"minimum", "exclusiveMinimum", "minLength", "maxItems", "minProperties", "uniqueItems", "pattern", "items",
+			"additionalProperties", "anyOf", "properties", "required", "$defs", "not", "multipleOf", "$id", "$ref"} {
+			for _, v := range values {
+				raw := parseJSON(t, fmt.Sprintf(`{"$schema":%s,%q:%s}`, name, keyword, v))
+				if !isPlain(raw) {
+					continue
+				}
+				plain++
+				if _, err := compileLibrary(raw); err != nil {
+					t.Errorf("%s: %s %s: %v", name, keyword, v, err)
+				}
+			}
+		}
+	}
+	if plain < 100 {
+		t.Errorf("%d schemas are plain", plain)
+	}
+}

@@ -13,7 +13,8 @@ func TestChangesAreNamedAndJudgedByWhatBlocksSend(t *testing.T) {
 		"outputSchema":{"type":"object","properties":{"id":{"type":"integer"}},"required":["id"]},
 		"annotations":{"readOnlyHint":true,"destructiveHint":false}}`
 	ten := 10
-	titleOnly := schema.ObjectOf(&schema.Member{Name: "title", Type: &schema.Type{Kind: schema.String, MaxLength: &ten}})
+	title := &schema.Member{Name: "title", Type: &schema.Type{Kind: schema.String, MaxLength: &ten}}
+	titleOnly := schema.ObjectOf(title)
 	for _, c := range []struct{ old, new, want string }{
 		{`"D"`, `"E"`, "description (compatible)"},
 		{`"T"`, `"U"`, `description of input "title" (compatible)`},
@@ -23,7 +24,8 @@ func TestChangesAreNamedAndJudgedByWhatBlocksSend(t *testing.T) {
 			`input "who" added, which is required`},
 		{`,"mode":{"enum":["x","y"]}`, ``, `input "mode" removed (compatible)`},
 		{`"minimum":1`, `"minimum":2`, `input "n": integer ≥ 1 → ≥ 2 (compatible)`},
-		{`"description":"T"}`, `"description":"T","maxLength":10}`, `input "title": unlimited → maxLength 10 (compatible)`},
+		{`"description":"T"}`, `"description":"T","maxLength":10}`,
+			`input "title": unlimited → maxLength 10 (compatible)`},
 		{`"description":"T"}`, `"description":"T","maxLength":9}`, `input "title": unlimited → maxLength 9`},
 		{`"description":"T"}`, `"description":"T","default":"x"}`, `inputSchema (compatible)`},
 		{`"minimum":1`, `"minimum":1,"default":7`, `input "n": default none → 7`},
@@ -32,7 +34,8 @@ func TestChangesAreNamedAndJudgedByWhatBlocksSend(t *testing.T) {
 		{`"required":["title"]`, `"required":[]`, `input "title": required → optional (compatible)`},
 		{`{"type":"object","required":["title"]`, `{"$schema":"http://json-schema.org/draft-07/schema#","type":"object",
 			"required":["title"]`, "inputSchema"},
-		{`"properties":{"id":{"type":"integer"}}`, `"properties":{"id":{"type":"string"}}`, `result "id": integer → string`},
+		{`"properties":{"id":{"type":"integer"}}`, `"properties":{"id":{"type":"string"}}`,
+			`result "id": integer → string`},
 		{`"properties":{"id":{"type":"integer"}}`, `"properties":{"id":{"type":"integer"},"more":{}}`,
 			`result "more" added (compatible)`},
 		{`"required":["id"]}`, `"required":[]}`, `result "id": required → optional`},
@@ -42,7 +45,8 @@ func TestChangesAreNamedAndJudgedByWhatBlocksSend(t *testing.T) {
 		{`,"destructiveHint":false`, ``, "annotation destructiveHint: false → not said"},
 		{`"annotations":{`, `"annotations":{"evilHint":1,`, "annotation evilHint"},
 		{`"annotations":{`, `"annotations":{"title":"x",`, "annotation title (compatible)"},
-		{`"name":"a"`, `"name":"a","execution":{"taskSupport":"optional"}`, "task support none → optional (compatible)"},
+		{`"name":"a"`, `"name":"a","execution":{"taskSupport":"optional"}`,
+			"task support none → optional (compatible)"},
 		{`"name":"a"`, `"name":"a","execution":{"taskSupport":"required"}`, "task support none → required"},
 		{`"name":"a"`, "\"name\":\"a\",\"title\":\"\u202ex\"", "title (compatible)"},
 	} {
