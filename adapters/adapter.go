@@ -207,6 +207,8 @@ type Call struct {
 
 // Client receives notifications while a call runs.
 type Client interface {
+	// WantsProgress reports whether anybody reads what Progress reports.
+	WantsProgress() bool
 	// Progress reports the progress of the call; total is 0 if unknown.
 	Progress(done, total float64, message string)
 	// Log sends a JSON value to the log of the client; level is one of RFC 5424, such as "info".
@@ -215,6 +217,9 @@ type Client interface {
 
 // NopClient is a Client that ignores all notifications.
 type NopClient struct{}
+
+// WantsProgress implements Client.
+func (NopClient) WantsProgress() bool { return false }
 
 // Progress implements Client.
 func (NopClient) Progress(done, total float64, message string) {}

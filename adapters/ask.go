@@ -7,11 +7,11 @@ import (
 	"hatchel/hcl/schema"
 )
 
-// Asking is an Action whose backend may ask the client of a call while it runs. Asks returns the capabilities that
+// Asking is an Action whose backend may ask the client of a call while it runs. MayAsk returns the capabilities that
 // answering takes, as `requires` names them: "elicitation", "elicitation.url" and "sampling". An Action that returns
 // none never asks.
 type Asking interface {
-	Asks() []string
+	MayAsk() []string
 }
 
 // Question is what a backend asks the client of a call: a form, a page or a prompt for its model. Exactly one of
@@ -80,7 +80,7 @@ func (c *Call) CanAsk(capability string) bool { return c.Asker != nil && c.Asker
 // come, in this process. With resume the backend holds nothing open: where the client answers with another request,
 // Ask fails, Do returns that error at once, and is called again, maybe in another process, with a call whose
 // Resumption has these bytes and the answers. Otherwise Ask returns the answers, and Do continues as it would then.
-// The bytes are sealed on the way. They must not be empty, and have at most 1 MiB.
+// The bytes are sealed on the way, and must not be empty.
 //
 // An error ends the call. What the backend has open for it must be cancelled then.
 func (c *Call) Ask(ctx context.Context, questions []Question, resume []byte) ([]Answer, error) {

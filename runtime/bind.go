@@ -118,7 +118,7 @@ func (c *compiler) bindBackend(o *call.Operation, b *hcl.Backend, log *slog.Logg
 // state store.
 func (c *compiler) checkRequirements() {
 	for _, o := range c.g.Operations {
-		markApprovalWaits(o)
+		markWaits(o)
 		o.FindIdentities()
 		o.Writer.KeepEnd = o.WritesLog()
 		o.RequiredCapabilities = gatherNested(o, func(op *hcl.Operation) []string { return op.Requires })
@@ -180,14 +180,14 @@ func gatherNested(o *call.Operation, required func(*hcl.Operation) []string) []s
 	return all
 }
 
-// markApprovalWaits finds out whether a step of an operation may wait for an approval.
-func markApprovalWaits(o *call.Operation) bool {
+// markWaits finds out whether a step of an operation may wait for people while it runs.
+func markWaits(o *call.Operation) bool {
 	for _, p := range o.CallsTools() {
-		if markApprovalWaits(&p.Operation) || len(p.Approvals) > 0 {
-			o.MayWaitForApproval = true
+		if markWaits(&p.Operation) || len(p.Approvals) > 0 {
+			o.MayWait = true
 		}
 	}
-	return o.MayWaitForApproval
+	return o.MayWait
 }
 
 // openState opens the state store if calls of the operation need it. With an error, reason says

@@ -171,7 +171,8 @@ func (c *compiler) makeEnvironment() {
 		Scrubber:   b.caches.secrets.NewScrubber(cfg.Secrets, b.Now()),
 		Generation: g, State: b.State, Limiter: b.caches.limiter,
 		Results: b.caches.results, Waiters: b.caches.waiters, Tasks: b.State.Tasks, Keys: b.State.Keys,
-		Process: b.State.Process, Files: b.State.Files, Observer: b.Observer, Lenience: cfg.Server.Lenience,
+		Process: b.State.Process, Files: b.State.Files, OpenCalls: b.State.OpenCalls,
+		Observer: b.Observer, Lenience: cfg.Server.Lenience,
 	}
 	if cfg.AcceptsUploads() {
 		rules := served.UploadRules(&cfg.Files)

@@ -108,7 +108,7 @@ func (h *Host) Task(ctx context.Context, req *mcp.TaskRequest) (mcp.Appender, er
 			err = g.answerError(err)
 		case "tasks/cancel":
 			wasFinal := t.IsFinal()
-			if done, err = tasks.Cancel(ctx, t, task.ByClient); done && err == nil && !wasFinal {
+			if done, err = h.build.State.CancelTask(ctx, t, task.ByClient); done && err == nil && !wasFinal {
 				operator.RecordTaskCancelled(ctx, g.Served, t, req.Caller)
 			}
 		}

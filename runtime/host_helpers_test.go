@@ -113,6 +113,14 @@ func (a *fakeAction) Probe(context.Context) (*schema.Type, error) {
 // Asks is asked about the block's `do`, as if it were a statement.
 func (a *fakeAction) Asks(statement string) bool { return a.fakeBlock.Do == statement }
 
+// MayAsk reports what the backend may ask the client.
+func (a *fakeAction) MayAsk() []string {
+	if strings.HasPrefix(a.fakeBlock.Do, "ask") {
+		return []string{"elicitation", "elicitation.url", "sampling"}
+	}
+	return nil
+}
+
 func (a *fakeAction) Plan(call *adapters.Call) ([]adapters.Effect, error) {
 	if a.Value == nil {
 		return adapters.PlanEffects("fake", "", "would do something"), nil

@@ -86,12 +86,13 @@ var layers = []struct {
 	{of: "runtime/stage/result", may: []string{"hcl", "hcl/*", "adapters", "adapters/scrub", "internal/digest", "runtime/stage/failure", "runtime/edge/mcp"}},
 	{of: "runtime/stage/policy", may: []string{"hcl", "runtime/stage/failure", "runtime/edge/mcp"}},
 	{of: "runtime/stage/elicit", may: []string{"hcl", "hcl/*", "adapters", "internal/digest", "runtime/stage/failure", "runtime/edge/mcp", "runtime/stage/result", "runtime/durable/state"}},
+	{of: "runtime/stage/opencall", may: []string{"adapters", "runtime/durable/state", "runtime/stage/elicit", "runtime/stage/failure"}, tests: []string{"runtime/durable/state/couriertest"}},
 	{of: "runtime/stage/idempotency", may: []string{"runtime/stage/failure", "runtime/stage/result", "runtime/durable/state"}},
 	{of: "runtime/stage/task", may: []string{"hcl/value", "runtime/edge/mcp", "runtime/stage/result", "runtime/durable/state", "runtime/durable/webhook"}},
 	{of: "runtime/call", may: []string{
 		"hcl", "hcl/*", "adapters", "adapters/scrub", "runtime/stage/approval", "runtime/durable/audit", "internal/digest", "runtime/stage/elicit",
 		"runtime/observe/event", "runtime/stage/failure", "runtime/stage/files", "runtime/stage/idempotency", "runtime/stage/limit", "runtime/edge/mcp", "runtime/observe/metrics", "runtime/stage/policy",
-		"runtime/stage/result", "runtime/durable/state", "runtime/stage/task", "runtime/observe/trace", "runtime/durable/webhook",
+		"runtime/stage/result", "runtime/durable/state", "runtime/stage/opencall", "runtime/stage/task", "runtime/observe/trace", "runtime/durable/webhook",
 	}},
 	{of: "runtime/observe/trace", may: []string{"adapters"}, tests: []string{"runtime/observe/trace/tracetest"}},
 	{of: "runtime/observe/trace/tracetest"},
@@ -112,7 +113,7 @@ var layers = []struct {
 	}},
 	{of: "runtime/durable/store", may: []string{
 		"hcl", "runtime/stage/approval", "runtime/call", "internal/digest", "runtime/stage/elicit", "runtime/stage/files", "runtime/durable/grant", "runtime/durable/hook",
-		"runtime/stage/idempotency", "runtime/edge/mcp/legacy/handover", "runtime/observe/metrics", "runtime/durable/state", "runtime/stage/task", "runtime/durable/webhook",
+		"runtime/stage/idempotency", "runtime/stage/opencall", "runtime/edge/mcp/legacy/handover", "runtime/observe/metrics", "runtime/durable/state", "runtime/stage/task", "runtime/durable/webhook",
 	}},
 	{of: "runtime/edge/upload", may: []string{"hcl/value", "runtime/durable/audit", "runtime/stage/files", "runtime/edge/mcp", "runtime/edge/served"}},
 	{of: "runtime/edge/operator", may: []string{

@@ -92,9 +92,14 @@ func (s *Step) doRecorded(call *adapters.Call) (any, error) {
 		output, _, err := s.doChecked(call)
 		return output, err
 	}
-	part := s.part(call.Changes)
-	call.Changes.Begin(part)
+	part, resumes := s.part(call.Changes), resumesIn(call)
+	if !resumes { // otherwise it began before the call has paused
+		call.Changes.Begin(part)
+	}
 	output, change, err := s.doChecked(call)
+	if resumes && change == adapters.ChangeUnsent {
+		change = adapters.ChangeUnknown // of what was sent before
+	}
 	call.Changes.End(part, change)
 	return output, err
 }

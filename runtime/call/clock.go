@@ -44,7 +44,7 @@ type clock struct {
 
 // begin starts the clock of a call of an operation.
 func (k *clock) begin(ctx context.Context, o *Operation, f *hcl.Frame) {
-	k.frame, k.env, k.timeout, k.mayWait = f, o.Env, o.Decl.Timeout, o.MayWaitForApproval
+	k.frame, k.env, k.timeout, k.mayWait = f, o.Env, o.Decl.Timeout, o.MayWait
 	k.started, k.stopCtx, k.limits.limiter = time.Now(), o.Env.Running, o.Env.Limiter
 	k.compute = computeContext{ctx, k.started.Add(k.timeout), k}
 	if len(o.Steps) == 0 {

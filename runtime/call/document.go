@@ -218,6 +218,7 @@ func (o *Operation) serveDocument(
 		interim = audit.Asked
 		questions, err = c.sealQuestions(paused)
 	}
+	c.releaseOpenCall(ctx, err)
 	failed := c.account(ctx, c.failed(err), interim)
 	if questions != nil && failed == nil {
 		c.result.Release()

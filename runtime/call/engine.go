@@ -42,6 +42,7 @@ type engine struct {
 	progress  progress
 	access    access
 	approval  *approvalState // nil when no approval is needed
+	asking    *asking        // what the backend of the next step asks; nil for nothing
 	reuse     reuse
 	files     callFiles
 	audit     *auditCall // nil where calls are not recorded
@@ -81,6 +82,7 @@ type progress struct {
 	inTask     bool              // no request waits for the call, which is that of a task
 	resumed    bool              // the call ran before, and its limits have admitted it
 	continues  bool              // the call has waited in another process, and has done nothing here
+	thawed     bool              // the call has paused before
 
 	taskStage     int  // 1 + the step before which the call becomes a task; 0 for none
 	mayBecomeTask bool // the call becomes a task when it has to wait for an operator
@@ -627,6 +629,12 @@ func (c *engine) runSteps() error {
 				return c.clock.cause(err)
 			}
 		}
+		if c.asking != nil {
+			if err := c.acceptBackendAnswers(); err != nil {
+				at.failedStep, c.access.refusedBy = s.Decl.Name, metrics.RefusedByAnswer
+				return c.clock.cause(err)
+			}
+		}
 		if at.continues && !s.asks() { // a step that asks the client waits again, and sees to that itself
 			at.continues = false
 			if err := c.clock.proceed(c.action.Client); err != nil {
@@ -644,7 +652,15 @@ func (c *engine) runSteps() error {
 }
 
 // runStep runs a step, and publishes what it came to.
-func (c *engine) runStep(s *Step) error {
+func (c *engine) runStep(s *Step) (err error) {
+	if s.asker && c.elicitation != nil {
+		c.action.Asker = &stepAsker{c, s}
+		defer func() {
+			if c.action.Asker = nil; !isPaused(err) {
+				c.dropAsking(c.frame.Context)
+			}
+		}()
+	}
 	if c.caller == nil {
 		return s.run(&c.action).err
 	}
@@ -699,7 +715,8 @@ func (c *engine) outcome(failed *failure.Failure, revision mcp.Revision) mcp.Out
 
 // failed returns how the call has failed, nil for no error. It must be the last failure of the call.
 func (c *engine) failed(err error) *failure.Failure {
-	return failureAfter(err, c.action.Changes.Parts(), c.progress.nextStep == 0)
+	first := c.progress.nextStep == 0 && !c.progress.thawed
+	return failureAfter(err, c.action.Changes.Parts(), first)
 }
 
 // finishKey stores what the call came to for other calls with the same key.

@@ -17,6 +17,7 @@ import (
 	"hatchel/runtime/stage/elicit"
 	"hatchel/runtime/stage/files"
 	"hatchel/runtime/stage/limit"
+	"hatchel/runtime/stage/opencall"
 	"hatchel/runtime/stage/result"
 	"hatchel/runtime/stage/task"
 )
@@ -53,6 +54,7 @@ type Environment struct {
 	Keys          *state.Lease // of idempotency keys
 	Process       *state.Process
 	Files         *files.Store
+	OpenCalls     *opencall.Registry // that stay open while their clients answer
 }
 
 // Generation is the lifetime of the configuration that calls are served from.

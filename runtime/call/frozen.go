@@ -11,13 +11,14 @@ import (
 	"hatchel/hcl"
 	"hatchel/hcl/value"
 	"hatchel/runtime/stage/elicit"
+	"hatchel/runtime/stage/opencall"
 )
 
 // frozenVersion is the latest form of a frozen call that this program writes and reads. A program that reads a form
 // reads all of the members that it knows, so a member may be added if a program that does not know it goes on with the
 // call correctly; otherwise the version is increased. Calls that were frozen before there were versions have the
 // version 0, and the members of version 1 except changes.
-const frozenVersion = 2
+const frozenVersion = 3
 
 // frozenCall is the stored form of a pausedCall. Values are in the form of elicit.AppendFrozen.
 type frozenCall struct {
@@ -36,6 +37,17 @@ type frozenCall struct {
 	// Failures has those of the steps that were run. A program of version 1 does not know that the call has failed in
 	// part, so a call without failures has version 1.
 	Failures *adapters.Failures `json:"failures,omitempty"`
+
+	// Asking is what the backend of the next step asks. A program of version 2 would call the backend again, so a call
+	// of which a backend asks has version 3.
+	Asking *frozenAsking `json:"asking,omitempty"`
+}
+
+// frozenAsking is the stored form of asking.
+type frozenAsking struct {
+	Questions json.RawMessage `json:"questions"`
+	Resume    []byte          `json:"resume,omitempty"`
+	Open      *opencall.Ref   `json:"open,omitempty"`
 }
 
 // pausedCall is what it takes to resume a call.
@@ -51,6 +63,7 @@ type pausedCall struct {
 	key      string          // name of the record of the idempotency key
 	changes  []adapters.Part
 	failures adapters.Failures // of the steps that were run
+	asking   *asking           // nil for nothing
 
 	unknownChanges, unknownFailures bool // the program that has frozen the call did not record them
 }
@@ -65,15 +78,16 @@ func (p *pausedCall) freeze() ([]byte, error) {
 		Failures: &p.failures,
 	}
 	if f.Failures.Failed > 0 {
-		f.Version = frozenVersion
+		f.Version = 2
 	}
+	err := p.freezeAsking(&f)
 	if p.approval != nil {
 		text, _ := json.Marshal(p.approval) // texts and times
 		f.Approval = string(text)
 	}
 	var frozen bytes.Buffer
-	err := errors.Join(
-		appendFrozen(&f.Steps, p.steps), appendFrozen(&f.Locals, p.locals), appendFrozen(&f.Input, p.input),
+	err = errors.Join(
+		err, appendFrozen(&f.Steps, p.steps), appendFrozen(&f.Locals, p.locals), appendFrozen(&f.Input, p.input),
 		appendFrozen(&f.Done, p.done),
 	)
 	if err == nil {
@@ -90,6 +104,34 @@ func (p *pausedCall) freeze() ([]byte, error) {
 		return nil, &adapters.Fault{Message: fmt.Sprintf(text, hcl.Size(frozen.Len()), hcl.Size(maxFrozenCall))}
 	}
 	return frozen.Bytes(), nil
+}
+
+// freezeAsking writes what the backend of the next step asks, if it asks.
+func (p *pausedCall) freezeAsking(f *frozenCall) (err error) {
+	a := p.asking
+	if a == nil {
+		return nil
+	}
+	f.Version, f.Asking = frozenVersion, &frozenAsking{Resume: a.resume}
+	if a.open != (opencall.Ref{}) {
+		f.Asking.Open = &a.open
+	}
+	f.Asking.Questions, err = elicit.FreezeQuestions(a.questions)
+	return err
+}
+
+// thaw returns what the backend of the next step asks; nil for nothing.
+func (f *frozenAsking) thaw() (*asking, error) {
+	if f == nil {
+		return nil, nil
+	}
+	a := &asking{resume: f.Resume}
+	if f.Open != nil {
+		a.open = *f.Open
+	}
+	var err error
+	a.questions, err = elicit.ThawQuestions(f.Questions)
+	return a, err
 }
 
 // appendFrozen writes a map as a member; nothing for nil.
@@ -136,6 +178,9 @@ func thaw(frozen []byte, steps int, reserve func(bytes int64) error) (p pausedCa
 	}
 	if f.Failures != nil {
 		p.failures = *f.Failures
+	}
+	if p.asking, err = f.Asking.thaw(); err != nil || p.asking != nil && f.Next == steps {
+		return p, errors.Join(errFrozenCall, err)
 	}
 	return p, nil
 }

@@ -13,9 +13,11 @@ import (
 	"time"
 
 	"hatchel/adapters"
+	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 	"hatchel/runtime/durable/audit"
 	"hatchel/runtime/stage/elicit"
+	"hatchel/runtime/stage/opencall"
 )
 
 // TestAFrozenCallThawsToItself freezes random calls, and reads each stored form again.
@@ -110,7 +112,25 @@ func randomCall(r *rand.Rand, steps int) pausedCall {
 	if maybe() {
 		p.failures = adapters.Failures{Of: 3, Failed: r.IntN(3), Step: "a", Key: randomText(r), Error: randomText(r)}
 	}
+	if p.next < steps && maybe() {
+		p.asking = randomAsking(r)
+	}
 	return p
+}
+
+func randomAsking(r *rand.Rand) *asking {
+	name := &schema.Member{Name: "name", Type: &schema.Type{Kind: schema.String, Title: "Name <&>"}}
+	a := &asking{questions: []adapters.Question{
+		{Key: "db.1", Message: "Who?", Fields: schema.ObjectOf(name), Timeout: time.Minute},
+		{Key: "db.2", Message: "Where?", URL: "https://example.com/", Timeout: time.Second},
+		{Key: "db.3", Sample: []byte(`{"messages":[]}`), Timeout: time.Hour},
+	}[:1+r.IntN(3)]}
+	if r.IntN(2) == 0 {
+		a.resume = []byte(randomText(r) + "x")
+	} else {
+		a.open = opencall.Ref{Process: "p", Name: "n"}
+	}
+	return a
 }
 
 func randomMap(r *rand.Rand, depth int) map[string]any {

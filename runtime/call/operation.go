@@ -16,7 +16,6 @@ import (
 	"hatchel/runtime/edge/mcp"
 	"hatchel/runtime/observe/event"
 	"hatchel/runtime/observe/metrics"
-	"hatchel/runtime/stage/elicit"
 	"hatchel/runtime/stage/failure"
 	"hatchel/runtime/stage/policy"
 	"hatchel/runtime/stage/result"
@@ -36,7 +35,7 @@ type Operation struct {
 
 	AsksClient           bool      // a step, or an approval, asks the client
 	AskRange             hcl.Range // of the first step that asks the client; else of the operation
-	MayWaitForApproval   bool      // a step may wait for an approval
+	MayWait              bool      // a step may wait for people while it runs
 	RequiredCapabilities []string  // of the client, also for the tools that steps call
 	RequiredScopes       []string  // of the caller, also for the tools that steps call
 	Missing              string    // what the server lacks, so that no step is bound; empty for nothing
@@ -93,7 +92,9 @@ func (o *Operation) AddStep(
 	_, callsTool := action.(*toolCall) // what it changes is recorded where it does
 	s.writes = o.Kind == "tool" && o.hasEffects && !decl.Backend.Effects.ReadOnly && !callsTool
 	o.Steps = append(o.Steps, s)
-	if _, asks := action.(*elicit.AskGroup); asks && !o.AsksClient {
+	s.asker = s.mayAsk()
+	o.MayWait = o.MayWait || s.asker
+	if (s.asks() || s.asker) && !o.AsksClient {
 		o.AsksClient, o.AskRange = true, decl.Range
 	}
 }

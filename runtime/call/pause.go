@@ -100,6 +100,7 @@ func (c *engine) freeze(input map[string]any) ([]byte, error) {
 	if c.approval != nil {
 		p.approval = &c.approval.frozenApproval
 	}
+	p.asking = c.asking
 	if c.reuse.claim.Held() {
 		p.key = c.reuse.claim.Name()
 	}
@@ -121,7 +122,10 @@ func (c *engine) thaw(frozen []byte, reserve func(bytes int64) error) error {
 		}
 	}
 	c.progress.nextStep, c.clock.offset, c.frame.Steps = p.next, p.spent, p.steps
-	c.reuse.resumedKey = p.key
+	c.reuse.resumedKey, c.progress.thawed, c.asking = p.key, true, p.asking
+	if c.asking != nil && c.elicitation == nil {
+		return errFrozenCall
+	}
 	t := callTrace{c.action.Span, c.action.Traceparent, c.action.Tracestate}
 	c.setTrace(t.resume(c.operation, p.trace))
 	if p.approval != nil {

@@ -88,6 +88,7 @@ func (p *Program) serve(
 	if interim != "" {
 		out, err = c.answerInterim(ctx, err)
 	}
+	c.releaseOpenCall(ctx, err)
 	failed := c.failed(err)
 	c.finishKey(ctx, err, failed)
 	switch failed = c.account(ctx, failed, interim); {

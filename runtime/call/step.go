@@ -29,6 +29,7 @@ type Step struct {
 	name       string // names the step in what a failed call says
 	nestedName string // is name in the call of another tool
 	writes     bool   // the backend may change something
+	asker      bool   // the backend may ask the client
 	connection string // its kind and name, as in http.shop; empty for none
 	spanName   string // of a named step in a call that is traced
 }
@@ -94,7 +95,7 @@ func (s *Step) run(call *adapters.Call) (end stepEnd) {
 // runOnce runs the step for the current element, or for none, unless it is skipped. The output of a skipped step is
 // null.
 func (s *Step) runOnce(call *adapters.Call) (out any, ran bool, err error) {
-	if s.Decl.When != nil {
+	if s.Decl.When != nil && !resumesIn(call) {
 		ok, err := s.Decl.When.Eval(call.Frame, nil)
 		if err != nil {
 			return nil, false, failure.AsFault(err)
@@ -200,7 +201,7 @@ func (s *Step) doChecked(call *adapters.Call) (output any, change adapters.Chang
 	call.Block, call.Whole, call.Delivered, call.Cut = s.block, s.Decl.Backend.Whole, s.Decl.Backend.Delivered, nil
 	if len(s.Decl.Expects) == 0 {
 		call.CheckOutput = acceptAll
-		output, err = s.guards.Do(call.Frame.Context, s.Action, call)
+		output, err = s.doGuarded(call)
 		return output, changeAfter(err), err
 	}
 	checked, refused := false, false
@@ -210,7 +211,7 @@ func (s *Step) doChecked(call *adapters.Call) (output any, change adapters.Chang
 		return err
 	}
 	call.CheckOutput = accept
-	output, err = s.guards.Do(call.Frame.Context, s.Action, call)
+	output, err = s.doGuarded(call)
 	if change = changeAfter(err); refused && change == adapters.ChangeAnswered {
 		change = adapters.ChangeUndone
 	}
@@ -220,6 +221,19 @@ func (s *Step) doChecked(call *adapters.Call) (output any, change adapters.Chang
 		}
 	}
 	return output, change, err
+}
+
+// doGuarded calls the backend within the limits of its connection. A call that is open there continues without them.
+func (s *Step) doGuarded(call *adapters.Call) (any, error) {
+	asker, ok := call.Asker.(*stepAsker)
+	if !ok {
+		return s.guards.Do(call.Frame.Context, s.Action, call)
+	}
+	action := askingAction{asker}
+	if asker.engine.continuesOpenCall() {
+		return action.Do(call.Frame.Context, call)
+	}
+	return s.guards.Do(call.Frame.Context, action, call)
 }
 
 // changeAfter returns what a backend has changed that has returned an error, or none.

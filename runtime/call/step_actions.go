@@ -251,6 +251,9 @@ type lockedClient struct {
 	client adapters.Client // guarded by mu
 }
 
+// WantsProgress implements adapters.Client.
+func (l *lockedClient) WantsProgress() bool { return l.client.WantsProgress() }
+
 // Progress implements adapters.Client.
 func (l *lockedClient) Progress(done, total float64, message string) {
 	l.mu.Lock()

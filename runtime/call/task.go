@@ -114,6 +114,7 @@ func (p *Program) runTask(run *task.Run, sent map[string]any, limits []limit.Key
 		run.Save() // nobody finds the task any more, but webhooks are notified
 	}
 	if cause != nil && cause != ErrStopped {
+		c.releaseOpenCall(ctx, cause)
 		c.account(ctx, c.failed(cause), "")
 		c.result.Release() // nobody wants the outcome
 		return
@@ -127,6 +128,7 @@ func (p *Program) runTask(run *task.Run, sent map[string]any, limits []limit.Key
 			t.Wait(nil, paused.Questions)
 		}
 	}
+	c.releaseOpenCall(ctx, err)
 	failed := c.failed(err)
 	c.finishKey(ctx, err, failed)
 	if failed != nil && cause != nil {
@@ -276,23 +278,8 @@ func (p *Program) checkAnswers(
 	if err := c.restoreFrom(t, sent, reserve); err != nil {
 		return nil, false, err
 	}
-	group := p.askGroup(c.progress.nextStep)
-	if group == nil || c.elicitation == nil {
-		return nil, false, errFrozenCall
-	}
-	pending, err := c.elicitation.Pending(group, c.frame)
-	if err != nil || len(pending) == 0 {
-		return nil, true, nil // an error is what the call comes to when it continues
-	}
-	for _, a := range pending {
-		if _, given := sent[a.Key]; !given {
-			continue
-		}
-		q, err := c.elicitation.Question(a, c.frame)
-		if err != nil {
-			return nil, false, err
-		}
-		again = append(again, q)
+	if again, complete, err = c.pendingQuestions(sent); complete || err != nil {
+		return nil, complete, err
 	}
 	t.Call, err = c.freeze(c.frame.Input)
 	return again, false, err

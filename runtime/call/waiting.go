@@ -39,19 +39,30 @@ func (w *waiting) Wait(timeout time.Duration, wait func() error) error {
 	return err
 }
 
-// BeginAsking implements elicit.Call.
-func (w *waiting) BeginAsking(questions []mcp.Question) (ctx context.Context, end func()) {
+// WhileAsking implements elicit.Call.
+func (w *waiting) WhileAsking(questions []mcp.Question, inAction bool, ask func(context.Context) error) error {
 	w.audit.addQuestions(questions)
+	if inAction {
+		err := w.clock.whileWaiting(nil, func(ctx context.Context, _ context.CancelCauseFunc) error { return ask(ctx) })
+		if errors.Is(err, errShuttingDown) {
+			return stoppedInAction
+		}
+		return err
+	}
 	w.clock.pin()
 	resume := w.clock.pause()
+	defer resume()
 	ctx, cancel := context.WithCancelCause(w.call.Frame.Context)
+	defer cancel(nil)
 	stopCtx := w.clock.stopCtx
-	unhook := context.AfterFunc(stopCtx, func() { cancel(context.Cause(stopCtx)) })
-	return ctx, func() {
-		unhook()
-		cancel(nil)
-		resume()
-	}
+	defer context.AfterFunc(stopCtx, func() { cancel(context.Cause(stopCtx)) })()
+	return ask(ctx)
+}
+
+// stoppedInAction ends a call whose backend asks the client when the server stops.
+var stoppedInAction = &adapters.Fault{
+	Message: "the server was stopped while the client was asked a question of the backend",
+	Change:  adapters.ChangeUnknown,
 }
 
 // Traceparent implements elicit.Call.

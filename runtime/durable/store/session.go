@@ -68,7 +68,12 @@ func (s Sessions) Listen(r Receiver) {
 	}
 	attempted := func(err error) { s.state.Process.LogFailure("listening to other processes", err) }
 	s.state.Process.Go(func(ctx context.Context) {
-		c.Receive(ctx, func(from string, message []byte) { r.Receive(ctx, from, message) }, attempted)
+		receive := func(from string, message []byte) {
+			if !s.state.OpenCalls.Receive(from, message) {
+				r.Receive(ctx, from, message)
+			}
+		}
+		c.Receive(ctx, receive, attempted)
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), receiveTimeout)
 		defer cancel()
 		r.AwaitReceived(ctx)

@@ -22,6 +22,7 @@ import (
 	"hatchel/runtime/stage/elicit"
 	"hatchel/runtime/stage/files"
 	"hatchel/runtime/stage/idempotency"
+	"hatchel/runtime/stage/opencall"
 	"hatchel/runtime/stage/task"
 )
 
@@ -39,8 +40,10 @@ type State struct {
 	Keys    *state.Lease   // of idempotency keys
 	Tasks   *task.Registry
 	Files   *files.Store // uploaded ones
-	Hooks   *hook.Queue  // events of hooks that are being stored
-	outbox  *webhook.Outbox
+	// OpenCalls are calls of backends that stay open while their clients answer.
+	OpenCalls *opencall.Registry
+	Hooks     *hook.Queue // events of hooks that are being stored
+	outbox    *webhook.Outbox
 
 	revocations queue.Signal // revocations may have to be recorded
 
@@ -101,6 +104,7 @@ func newState(ctx context.Context, s *State) *State {
 	s.revocations = queue.NewSignal()
 	s.Tasks = task.NewRegistry(s.Process, isOpen, s)
 	s.Files = files.NewStore(s.Process)
+	s.OpenCalls = opencall.NewRegistry(s.Process)
 	s.services = service.NewList(ctx)
 	s.services.Start(
 		service.Service{Name: "state store", Stop: s.closeStore},
@@ -187,6 +191,17 @@ func (s *State) OpenIfExists(ctx context.Context) (*Opened, error) {
 		return nil, nil
 	}
 	return s.Open(ctx)
+}
+
+// CancelTask ends a task as [task.Registry.Cancel] does, and the call that is open at its backend while it waits for its
+// client.
+func (s *State) CancelTask(ctx context.Context, t *task.Task, message string) (bool, error) {
+	open := call.OpenCallOf(t.Call)
+	done, err := s.Tasks.Cancel(ctx, t, message)
+	if done && err == nil && open != (opencall.Ref{}) {
+		s.OpenCalls.Release(ctx, open)
+	}
+	return done, err
 }
 
 // RecordDecisions has the decision of an approval that waits for that recorded, or those of all approvals

@@ -140,6 +140,9 @@ func (r *CallRequest) KeepAlive() {
 	}
 }
 
+// WantsProgress reports whether the caller has asked for progress.
+func (r *CallRequest) WantsProgress() bool { return r.token != nil }
+
 // Progress reports the progress of the call, if the caller asked for it. A progress that is not
 // greater than the previous one is dropped, and so is everything after the Handler has returned. A
 // total that is not positive and an empty message are left out.

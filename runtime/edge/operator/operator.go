@@ -95,7 +95,7 @@ func (o *Operator) CancelTask(ctx context.Context, id string, operator *mcp.Call
 		if err != nil || t == nil || t.IsFinal() {
 			return err
 		}
-		done, err := o.State.Tasks.Cancel(ctx, t, task.ByOperator)
+		done, err := o.State.CancelTask(ctx, t, task.ByOperator)
 		if done && err == nil {
 			RecordTaskCancelled(ctx, g, t, operator)
 		}

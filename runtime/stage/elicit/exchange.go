@@ -20,9 +20,9 @@ import (
 
 // Call is what an exchange needs of the call that asks.
 type Call interface {
-	// BeginAsking is called before the client is asked while the call waits. Until end is called
-	// the timeout of the call does not run. Ctx ends when the call must.
-	BeginAsking(questions []mcp.Question) (ctx context.Context, end func())
+	// WhileAsking runs ask, which asks the client while the call waits. The timeout of the call does not run
+	// meanwhile. The context of ask ends when the call must. InAction says that a backend asks, whose context stays.
+	WhileAsking(questions []mcp.Question, inAction bool, ask func(context.Context) error) error
 
 	// Traceparent returns the W3C trace context of the call; empty for none.
 	Traceparent() string
@@ -47,6 +47,9 @@ type Exchange struct {
 	writer  *result.Writer
 	req     *mcp.CallRequest  // asks the client while the call waits; nil where the call pauses instead
 	invalid map[string]string // why an answer has to be given again, by key
+
+	backend   map[string]*adapters.Question // what a backend asks now, by key; nil where a step asks
+	holdsOpen bool                          // the backend holds the call open, so no other process can continue it
 }
 
 var _ mcp.SuspendableClient = (*Exchange)(nil)
@@ -139,19 +142,23 @@ func answersError(err error) error {
 // askAll asks all questions at once, and leaves the answers in Sent. With mcp.ErrSuspended, these are the
 // answers that have come so far.
 func (x *Exchange) askAll(asks []*hcl.Ask, questions []mcp.Question) error {
-	ctx, end := x.call.BeginAsking(questions)
-	defer end()
 	answers, answered := make([]any, len(asks)), make([]bool, len(asks))
-	err := x.call.Wait(longestTimeout(asks), func() error {
-		group, ctx := errgroup.WithContext(ctx)
-		for i := range asks {
-			group.Go(func() (err error) {
-				answers[i], err = x.AskOne(ctx, asks[i], questions[i])
-				answered[i] = err == nil
-				return err
-			})
+	err := x.call.WhileAsking(questions, x.backend != nil, func(ctx context.Context) error {
+		wait := func() error {
+			group, ctx := errgroup.WithContext(ctx)
+			for i := range asks {
+				group.Go(func() (err error) {
+					answers[i], err = x.AskOne(ctx, asks[i], questions[i])
+					answered[i] = err == nil
+					return err
+				})
+			}
+			return group.Wait()
 		}
-		return group.Wait()
+		if x.holdsOpen {
+			return wait()
+		}
+		return x.call.Wait(longestTimeout(asks), wait)
 	})
 	if err != nil && !errors.Is(err, mcp.ErrSuspended) {
 		return err
@@ -174,6 +181,8 @@ func (x *Exchange) AskOne(ctx context.Context, a *hcl.Ask, q mcp.Question) (any,
 	raw, err := x.req.Ask(ctx, q)
 	var rejected *mcp.ClientError
 	switch {
+	case x.backend[a.Key] != nil && (errors.As(err, &rejected) || errors.Is(err, mcp.ErrUnreachable)):
+		return cancelled(), nil
 	case errors.As(err, &rejected):
 		return nil, failure.Refusal(fmt.Sprintf("The client rejected the question %q: %s", a.Key, rejected.Message))
 	case errors.Is(err, mcp.ErrUnreachable):
@@ -291,8 +300,10 @@ func (x *Exchange) Pending(g *AskGroup, f *hcl.Frame) (pending []*hcl.Ask, err e
 				continue
 			}
 		}
-		if capability := CapabilityFor(a); HasCapability(x.Caller, capability) {
+		if capability := x.capabilityFor(a); HasCapability(x.Caller, capability) {
 			pending = append(pending, a)
+		} else if x.backend[a.Key] != nil {
+			x.Done[a.Key] = cancelled()
 		} else if err := x.fallback(a, capability, f); err != nil {
 			return nil, err
 		}
@@ -300,8 +311,42 @@ func (x *Exchange) Pending(g *AskGroup, f *hcl.Frame) (pending []*hcl.Ask, err e
 	return pending, nil
 }
 
+// Unanswered accepts answers to the questions of a group that have come, and returns those of them to ask again.
+// Complete reports whether no question of the group is left.
+func (x *Exchange) Unanswered(
+	g *AskGroup, sent map[string]any, f *hcl.Frame,
+) (again []mcp.Question, complete bool, err error) {
+	pending, err := x.Pending(g, f)
+	if err != nil || len(pending) == 0 {
+		return nil, true, nil // an error is what the call comes to when it continues
+	}
+	for _, a := range pending {
+		if _, given := sent[a.Key]; !given {
+			continue
+		}
+		q, err := x.Question(a, f)
+		if err != nil {
+			return nil, false, err
+		}
+		again = append(again, q)
+	}
+	return again, false, nil
+}
+
+// capabilityFor returns the name of the capability that answering a question takes.
+func (x *Exchange) capabilityFor(a *hcl.Ask) string {
+	if q := x.backend[a.Key]; q != nil {
+		return q.Capability()
+	}
+	return CapabilityFor(a)
+}
+
 // acceptAnswer parses an answer, and reports whether it is valid.
 func (x *Exchange) acceptAnswer(a *hcl.Ask, sent any, f *hcl.Frame) (bool, error) {
+	if m, _ := sent.(map[string]any); x.backend[a.Key] != nil && m["action"] == adapters.AnswerCancel {
+		x.Done[a.Key] = cancelled()
+		return true, nil
+	}
 	answer, err := a.ParseResponse(sent, f.Budget())
 	var declined *hcl.DeclinedError
 	var invalid *hcl.InvalidAnswerError

@@ -14,7 +14,11 @@ import (
 func (x *Exchange) Question(a *hcl.Ask, f *hcl.Frame) (mcp.Question, error) {
 	q := mcp.Question{Key: a.Key}
 	var err error
-	switch {
+	switch backend := x.backend[a.Key]; {
+	case backend != nil && a.Sample != nil:
+		q.Method, q.Params = "sampling/createMessage", x.backendParams(backend, "")
+	case backend != nil:
+		q.Method, q.Params = "elicitation/create", x.backendParams(backend, x.invalid[a.Key])
 	case a.Sample != nil:
 		q.Method = "sampling/createMessage"
 		q.Params, err = x.samplingParams(a.Sample, f)
@@ -48,23 +52,32 @@ func (x *Exchange) elicitationParams(a *hcl.Ask, f *hcl.Frame) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if invalid := x.invalid[a.Key]; invalid != "" {
-		text = append(text, "\n\nThe last answer is not valid: "+invalid+"."...)
+	var url []byte
+	if a.Elicit.URL != nil {
+		if url, err = a.Elicit.URL.Bind(f, nil); err != nil {
+			return nil, err
+		}
 	}
-	dst := value.AppendString([]byte(`{"message":`), string(text))
-	if a.Elicit.URL == nil {
-		dst = a.Elicit.AppendSchema(append(dst, `,"mode":"form","requestedSchema":`...))
-		return append(dst, '}'), nil
+	return x.appendElicitation(nil, string(text), x.invalid[a.Key], string(url), a.Elicit.AppendSchema), nil
+}
+
+// appendElicitation appends the params of elicitation/create: of a page if there is a URL, otherwise of the form that
+// appendSchema appends. Invalid says why the question is asked again; empty for the first time.
+func (x *Exchange) appendElicitation(
+	dst []byte, message, invalid, url string, appendSchema func([]byte) []byte,
+) []byte {
+	if invalid != "" {
+		message += "\n\nThe last answer is not valid: " + invalid + "."
 	}
-	url, err := a.Elicit.URL.Bind(f, nil)
-	if err != nil {
-		return nil, err
+	dst = value.AppendString(append(dst, `{"message":`...), message)
+	if url == "" {
+		return append(appendSchema(append(dst, `,"mode":"form","requestedSchema":`...)), '}')
 	}
-	dst = value.AppendString(append(dst, `,"mode":"url","url":`...), string(url))
+	dst = value.AppendString(append(dst, `,"mode":"url","url":`...), url)
 	if !x.Caller.Revision.Modern() {
 		dst = value.AppendString(append(dst, `,"elicitationId":`...), rand.Text())
 	}
-	return append(dst, '}'), nil
+	return append(dst, '}')
 }
 
 func (x *Exchange) samplingParams(s *hcl.Sample, f *hcl.Frame) ([]byte, error) {

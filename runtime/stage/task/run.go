@@ -34,6 +34,9 @@ type Run struct {
 // Context ends when the work on the task must end.
 func (r *Run) Context() context.Context { return r.ctx }
 
+// WantsProgress implements adapters.Client.
+func (r *Run) WantsProgress() bool { return true }
+
 // Progress implements adapters.Client. Of reports that follow each other quickly the last one is
 // saved.
 func (r *Run) Progress(done, total float64, message string) {

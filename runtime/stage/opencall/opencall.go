@@ -1,0 +1,361 @@
+// Package opencall keeps the calls of backends open whose clients answer a question with another request. A backend
+// that holds a call open is asked in a goroutine of its own. While the client answers, nobody waits for that goroutine;
+// the request with the answers, which may arrive in another process, finds it by a [Ref].
+package opencall
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"hatchel/adapters"
+	"hatchel/runtime/durable/state"
+	"hatchel/runtime/stage/failure"
+)
+
+// Bounds of the calls that are open while their clients answer.
+const (
+	maxPerConnection = 64
+	maxPerCaller     = 8
+	maxWait          = 5 * time.Minute
+)
+
+// Ref names an open call. The zero Ref names none.
+type Ref struct {
+	Process string `json:"process"`
+	Name    string `json:"name"`
+}
+
+// Registry has the open calls of a process. It outlives generations, and its methods may be called concurrently.
+type Registry struct {
+	process *state.Process
+	local   string // name of this process for others, where the store has no courier
+
+	mu        sync.Mutex
+	waiting   map[string]*Call     // whose clients answer, by name; guarded by mu
+	count     map[string]int       // of these, by caller and by connection; guarded by mu
+	exchanges map[string]*exchange // with other processes, by id; guarded by mu
+}
+
+// NewRegistry returns a Registry without calls.
+func NewRegistry(process *state.Process) *Registry {
+	return &Registry{
+		process: process, local: rand.Text(), waiting: map[string]*Call{}, count: map[string]int{},
+		exchanges: map[string]*exchange{},
+	}
+}
+
+// Options are what a Registry needs of a call.
+type Options struct {
+	Owner      string // of the call; empty for an anonymous one
+	Connection string // that the backend is asked over
+	// Capable reports whether the client can answer questions that take a capability.
+	Capable func(capability string) bool
+	Stop    context.Context // ends the call
+	// Reloaded is closed when IsValid may have changed, which reports whether the call would still be made as it is.
+	Reloaded func() <-chan struct{}
+	IsValid  func() bool
+}
+
+// Question is what a backend asks the client of a call that is open, or that resumes.
+type Question struct {
+	Questions []adapters.Question
+	Resume    []byte // what the backend continues with; nil for an open call
+	Open      Ref    // of an open call
+}
+
+// Call is one call of a backend in a goroutine of its own.
+type Call struct {
+	registry *Registry
+	options  Options
+	ref      Ref
+	ctx      context.Context // of the backend
+	cancel   context.CancelCauseFunc
+	asked    chan *Question         // is sent to what attends the call
+	answered chan []adapters.Answer // is sent to the backend
+	done     chan struct{}
+
+	// These are set before done is closed.
+	output any
+	err    error
+	paused *Question // that the backend continues with in another call; nil for none
+
+	mu     sync.Mutex
+	client adapters.Client // that attends the call; guarded by mu
+}
+
+// errPaused is what a backend gets that continues with another request.
+var errPaused = errors.New("the call waits for the answers of its client")
+
+var (
+	errLeft      = errors.New("the client did not answer in time")
+	errReleased  = errors.New("the call was not continued")
+	errOutdated  = errors.New("the configuration was changed while the client was asked")
+	errForeign   = errors.New("the process that continues the call has ended")
+	errNoAnswers = errors.New("a call that is open was continued without answers")
+)
+
+// Start runs a backend whose client may have to answer with another request, and calls ended when it has ended. The
+// values of ctx are those of the context of do, which ends with what attends the call, or when that is not continued.
+func (r *Registry) Start(
+	ctx context.Context, o Options, do func(context.Context, adapters.Asker, adapters.Client) (any, error), ended func(),
+) *Call {
+	c := &Call{
+		registry: r, options: o, asked: make(chan *Question, 1), answered: make(chan []adapters.Answer, 1),
+		done: make(chan struct{}), client: adapters.NopClient{},
+	}
+	c.ref.Name = rand.Text()
+	c.ctx, c.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	unhook := context.AfterFunc(o.Stop, func() { c.cancel(context.Cause(o.Stop)) })
+	go func() {
+		defer ended()
+		defer c.cancel(nil)
+		defer unhook()
+		c.err = failure.Try(func() (err error) {
+			c.output, err = do(c.ctx, (*asker)(c), (*relayedClient)(c))
+			return err
+		})
+		close(c.done)
+	}()
+	return c
+}
+
+// Attend waits until the backend has ended, or asks a question that the client answers with another request. The
+// backend reports to the client meanwhile. The call ends when ctx does.
+func (c *Call) Attend(ctx context.Context, client adapters.Client) (q *Question, output any, err error) {
+	c.setClient(client)
+	defer c.setClient(adapters.NopClient{})
+	stop := context.AfterFunc(ctx, func() { c.cancel(context.Cause(ctx)) })
+	defer stop()
+	select {
+	case q := <-c.asked:
+		return q, nil, nil
+	case <-c.done:
+	}
+	if c.paused != nil && errors.Is(c.err, errPaused) {
+		return c.paused, nil, nil
+	}
+	return nil, c.output, c.err
+}
+
+func (c *Call) setClient(client adapters.Client) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.client = client
+}
+
+// relayedClient is the client that attends a call.
+type relayedClient Call
+
+// WantsProgress implements adapters.Client. The client that will attend the call is not known.
+func (c *relayedClient) WantsProgress() bool { return true }
+
+// Progress implements adapters.Client.
+func (c *relayedClient) Progress(done, total float64, message string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.client.Progress(done, total, message)
+}
+
+// Log implements adapters.Client.
+func (c *relayedClient) Log(level, logger string, data []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.client.Log(level, logger, data)
+}
+
+// asker asks for a backend.
+type asker Call
+
+// CanAsk implements adapters.Asker.
+func (a *asker) CanAsk(capability string) bool { return a.options.Capable(capability) }
+
+// Ask implements adapters.Asker.
+func (a *asker) Ask(
+	ctx context.Context, questions []adapters.Question, resume []byte,
+) (answers []adapters.Answer, err error) {
+	c := (*Call)(a)
+	answers, left := make([]adapters.Answer, len(questions)), questions[:0:0]
+	for i, q := range questions {
+		if answers[i].Action = adapters.AnswerCancel; a.CanAsk(q.Capability()) {
+			answers[i].Action, left = "", append(left, q)
+		}
+	}
+	if len(left) == 0 {
+		return answers, nil
+	}
+	if resume != nil {
+		c.paused = &Question{Questions: questions, Resume: resume}
+		return nil, errPaused
+	}
+	given, err := c.await(ctx, left)
+	if err == nil && len(given) != len(left) {
+		err = errNoAnswers
+	}
+	if err != nil {
+		return nil, err
+	}
+	for i := range answers {
+		if answers[i].Action == "" {
+			answers[i], given = given[0], given[1:]
+		}
+	}
+	return answers, nil
+}
+
+// await asks questions of the client, and waits for the request with the answers.
+func (c *Call) await(ctx context.Context, questions []adapters.Question) ([]adapters.Answer, error) {
+	r, wait := c.registry, time.Duration(0)
+	for _, q := range questions {
+		wait = max(wait, q.Timeout)
+	}
+	process, err := r.processName(ctx)
+	if err != nil {
+		return nil, failure.StateError(err)
+	}
+	c.ref.Process = process
+	if err := r.add(c); err != nil {
+		return nil, err
+	}
+	timer := time.NewTimer(min(wait, maxWait))
+	defer timer.Stop()
+	c.asked <- &Question{Questions: questions, Open: c.ref}
+	for {
+		reloaded := c.options.Reloaded()
+		if !c.options.IsValid() && r.take(c.ref.Name) != nil {
+			return nil, ended(errOutdated)
+		}
+		select {
+		case answers := <-c.answered:
+			return answers, nil
+		case <-reloaded:
+		case <-timer.C:
+			if r.take(c.ref.Name) != nil {
+				return nil, ended(errLeft)
+			}
+		case <-ctx.Done():
+			r.take(c.ref.Name)
+			return nil, ended(context.Cause(ctx))
+		}
+	}
+}
+
+// ended returns the failure of a backend whose client does not continue the call.
+func ended(cause error) error {
+	const text = "the call ended while its client was asked a question of the backend"
+	return &adapters.Fault{Message: text, Cause: cause, Change: adapters.ChangeUnknown}
+}
+
+// add makes a call one that waits for its client.
+func (r *Registry) add(c *Call) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.enter(c.options.Owner, c.options.Connection); err != nil {
+		return err
+	}
+	r.waiting[c.ref.Name] = c
+	return nil
+}
+
+// Enter counts a call that waits for its client without a request that continues it. Leave undoes that.
+func (r *Registry) Enter(owner, connection string) (leave func(), err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.leave(owner, connection)
+	}, r.enter(owner, connection)
+}
+
+// enter counts a call. The caller holds mu.
+func (r *Registry) enter(owner, over string) error {
+	caller, connection := "caller "+owner, "connection "+over
+	switch {
+	case r.count[caller] >= maxPerCaller:
+		return tooMany("one caller", maxPerCaller)
+	case r.count[connection] >= maxPerConnection:
+		return tooMany("one connection", maxPerConnection)
+	}
+	r.count[caller]++
+	r.count[connection]++
+	return nil
+}
+
+// leave undoes enter. The caller holds mu.
+func (r *Registry) leave(owner, connection string) {
+	for _, key := range []string{"caller " + owner, "connection " + connection} {
+		if r.count[key]--; r.count[key] == 0 {
+			delete(r.count, key)
+		}
+	}
+}
+
+func tooMany(of string, limit int) error {
+	const text = "too many calls of %s wait for answers of their clients (%d), so the question of the backend was not asked"
+	return &adapters.Fault{Message: fmt.Sprintf(text, of, limit), Change: adapters.ChangeUnknown}
+}
+
+// take returns the call with a name that waits for its client, to one of all who ask; nil for none. It does not wait
+// any more.
+func (r *Registry) take(name string) *Call {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c := r.waiting[name]
+	if c == nil {
+		return nil
+	}
+	delete(r.waiting, name)
+	r.leave(c.options.Owner, c.options.Connection)
+	return c
+}
+
+// Waiting returns how many calls wait for their clients.
+func (r *Registry) Waiting() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.waiting)
+}
+
+// Continue gives an open call the answers, and attends it. A call of this process that is gone, or whose process is,
+// fails with [ErrGone].
+func (r *Registry) Continue(
+	ctx context.Context, ref Ref, answers []adapters.Answer, client adapters.Client,
+) (q *Question, output any, err error) {
+	process, err := r.processName(ctx)
+	if err != nil {
+		return nil, nil, failure.StateError(err)
+	}
+	if ref.Process != process {
+		return r.continueElsewhere(ctx, ref, answers, client)
+	}
+	c := r.take(ref.Name)
+	if c == nil {
+		return nil, nil, ErrGone
+	}
+	c.answered <- answers
+	return c.Attend(ctx, client)
+}
+
+// Release ends an open call that is not continued. It does not wait for another process to end it.
+func (r *Registry) Release(ctx context.Context, ref Ref) {
+	if process, err := r.processName(ctx); err == nil && ref.Process != process {
+		r.releaseElsewhere(ctx, ref)
+		return
+	}
+	r.release(ref.Name)
+}
+
+func (r *Registry) release(name string) {
+	if c := r.take(name); c != nil {
+		c.cancel(errReleased)
+	}
+}
+
+// ErrGone is the failure of a call that was open in a process that has stopped, or that has ended since.
+var ErrGone = &adapters.Fault{
+	Message: "the call was open at its backend while its client was asked, and was lost there", Change: adapters.ChangeUnknown,
+}
