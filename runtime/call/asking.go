@@ -27,8 +27,8 @@ func (s *Step) mayAsk() bool {
 	return ok && len(a.MayAsk()) > 0 && s.Decl.Each == nil && s.Decl.Repeat == nil
 }
 
-// stepAsker asks the client for the backend of a step. It is its adapters.Asker where the client is asked while the call
-// waits.
+// stepAsker asks the client for the backend of a step. It is the adapters.Asker of that where the client is asked while
+// the call waits.
 type stepAsker struct {
 	engine *engine
 	step   *Step
@@ -209,7 +209,8 @@ func (c *engine) pendingQuestions(sent map[string]any) (again []mcp.Question, co
 	return c.elicitation.Unanswered(group, sent, c.frame)
 }
 
-// OpenCallOf returns the call that is open at a backend while a frozen call waits for its client; the zero Ref for none.
+// OpenCallOf returns the call that is open at a backend while a frozen call waits for its client; the zero Ref for
+// none.
 func OpenCallOf(frozen []byte) (open opencall.Ref) {
 	var f frozenCall
 	if json.Unmarshal(frozen, &f) == nil && f.Asking != nil && f.Asking.Open != nil {

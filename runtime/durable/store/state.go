@@ -193,8 +193,8 @@ func (s *State) OpenIfExists(ctx context.Context) (*Opened, error) {
 	return s.Open(ctx)
 }
 
-// CancelTask ends a task as [task.Registry.Cancel] does, and the call that is open at its backend while it waits for its
-// client.
+// CancelTask ends a task as [task.Registry.Cancel] does, and the call that is open at its backend while it waits for
+// its client.
 func (s *State) CancelTask(ctx context.Context, t *task.Task, message string) (bool, error) {
 	open := call.OpenCallOf(t.Call)
 	done, err := s.Tasks.Cancel(ctx, t, message)

@@ -92,7 +92,8 @@ func (x *Exchange) backendParams(q *adapters.Question, invalid string) []byte {
 	if q.Sample != nil {
 		return append([]byte(nil), q.Sample...)
 	}
-	return x.appendElicitation(nil, q.Message, invalid, q.URL, func(dst []byte) []byte { return q.Fields.AppendForm(dst) })
+	appendForm := func(dst []byte) []byte { return q.Fields.AppendForm(dst) }
+	return x.appendElicitation(nil, q.Message, invalid, q.URL, appendForm)
 }
 
 // storedQuestion is a question of a backend as it is stored.
@@ -128,7 +129,8 @@ func ThawQuestions(frozen json.RawMessage) ([]adapters.Question, error) {
 	questions := make([]adapters.Question, len(stored))
 	for i, s := range stored {
 		q := adapters.Question{
-			Key: s.Key, Message: s.Message, URL: s.URL, Sample: s.Sample, Timeout: time.Duration(s.Timeout) * time.Millisecond,
+			Key: s.Key, Message: s.Message, URL: s.URL, Sample: s.Sample,
+			Timeout: time.Duration(s.Timeout) * time.Millisecond,
 		}
 		if s.Form != nil {
 			fields, err := schema.ReadForm(s.Form)

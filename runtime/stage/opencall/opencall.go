@@ -101,7 +101,8 @@ var (
 // Start runs a backend whose client may have to answer with another request, and calls ended when it has ended. The
 // values of ctx are those of the context of do, which ends with what attends the call, or when that is not continued.
 func (r *Registry) Start(
-	ctx context.Context, o Options, do func(context.Context, adapters.Asker, adapters.Client) (any, error), ended func(),
+	ctx context.Context, o Options,
+	do func(context.Context, adapters.Asker, adapters.Client) (any, error), ended func(),
 ) *Call {
 	c := &Call{
 		registry: r, options: o, asked: make(chan *Question, 1), answered: make(chan []adapters.Answer, 1),
@@ -295,7 +296,8 @@ func (r *Registry) leave(owner, connection string) {
 }
 
 func tooMany(of string, limit int) error {
-	const text = "too many calls of %s wait for answers of their clients (%d), so the question of the backend was not asked"
+	const text = "too many calls of %s wait for answers of their clients (%d), so the question of the backend was not " +
+		"asked"
 	return &adapters.Fault{Message: fmt.Sprintf(text, of, limit), Change: adapters.ChangeUnknown}
 }
 
@@ -357,5 +359,6 @@ func (r *Registry) release(name string) {
 
 // ErrGone is the failure of a call that was open in a process that has stopped, or that has ended since.
 var ErrGone = &adapters.Fault{
-	Message: "the call was open at its backend while its client was asked, and was lost there", Change: adapters.ChangeUnknown,
+	Message: "the call was open at its backend while its client was asked, and was lost there",
+	Change:  adapters.ChangeUnknown,
 }
