@@ -29,6 +29,7 @@ var ownPauses = map[string]string{
 	"Process.beat":              "it beats at fixed times",
 	"SQLite.Watch":              "it looks at fixed times",
 	"Outbox.dispatch":           "the store says when the next delivery is due",
+	"httpConn.readEvents":       "the server sets the pause",
 	"Session.settle":            "a notification of the server ends the pause",
 }
 

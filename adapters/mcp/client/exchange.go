@@ -26,6 +26,7 @@ type exchange struct {
 	mu        sync.Mutex
 	bytes     int        // that were received; guarded by mu
 	messages  int        // that were received; guarded by mu
+	unknown   int        // how many messages belonged to nothing; guarded by mu
 	questions int        // that were asked; guarded by mu
 	mailbox   []*message // of a program, that are yet to be handled; guarded by mu
 	failed    error      // a limit is exceeded; guarded by mu
@@ -47,13 +48,22 @@ func (x *exchange) countLocked(bytes, messages int) error {
 	x.bytes += bytes
 	x.messages += messages
 	switch {
-	case x.endless || x.failed != nil:
+	case x.failed != nil || x.endless:
 	case x.bytes > MaxCallBytes:
 		x.failed = &limitError{fmt.Sprintf("the server sent more than %d bytes during one call", MaxCallBytes)}
 	case x.messages > MaxCallMessages:
 		x.failed = &limitError{fmt.Sprintf("the server sent more than %d messages during one call", MaxCallMessages)}
 	}
 	return x.failed
+}
+
+// countUnknown counts a message that belongs to nothing.
+func (x *exchange) countUnknown() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.unknown++; x.unknown == maxUnknown && x.failed == nil {
+		x.failed = errUnknown
+	}
 }
 
 // countBytes is count for the reader of a stream.

@@ -378,6 +378,9 @@ func (c *httpConn) handle(ctx context.Context, data []byte, x *exchange) (*messa
 			c.session.incoming(x, m)
 		}
 	}
+	if err := x.count(0, 0); err != nil && answer == nil {
+		return nil, err
+	}
 	return answer, context.Cause(ctx)
 }
 

@@ -11,7 +11,9 @@ import (
 func (s *Session) incoming(x *exchange, m *message) {
 	switch {
 	case m.method == "":
-		s.countUnknown()
+		s.countUnknown(x)
+	case m.id != nil && s.modern:
+		s.countUnknown(x) // such a server has no requests
 	case m.id != nil:
 		s.answer(x, m)
 	default:
@@ -62,19 +64,20 @@ const (
 func (s *Session) answer(x *exchange, m *message) {
 	switch {
 	case m.method == "ping":
-		s.reply(s.ctx, m.id, Answer{Result: empty})
+		s.reply(s.ctx, x, m.id, Answer{Result: empty})
 	case m.method == "roots/list" && s.options.Roots != nil:
-		s.reply(s.ctx, m.id, Answer{Result: s.rootsResult()})
+		s.reply(s.ctx, x, m.id, Answer{Result: s.rootsResult()})
 	case m.method == "elicitation/create", m.method == "sampling/createMessage":
 		s.ask(x, m)
 	default:
 		notOffered := &RPCError{Code: codeMethodNotFound, Message: "This client does not offer the method"}
-		s.reply(s.ctx, m.id, Answer{Error: notOffered})
+		s.reply(s.ctx, x, m.id, Answer{Error: notOffered})
 	}
 }
 
 // ask asks the user of the call that a question belongs to. A question that names no call belongs to the only one.
 func (s *Session) ask(x *exchange, m *message) {
+	on := x
 	if x == nil || x.call == nil {
 		x = s.onlyCall()
 	}
@@ -83,7 +86,7 @@ func (s *Session) ask(x *exchange, m *message) {
 		refusal = Answer{Error: &RPCError{Code: codeRefused, Message: "The user refused the request"}}
 	}
 	if x == nil || x.call.Ask == nil || !isObject(m.params) || !x.admitQuestion() {
-		s.reply(s.ctx, m.id, refusal)
+		s.reply(s.ctx, on, m.id, refusal)
 		return
 	}
 	ctx, cancel := context.WithCancel(x.asking)
@@ -102,7 +105,7 @@ func (s *Session) ask(x *exchange, m *message) {
 		if err != nil || answer.Result == nil && answer.Error == nil {
 			answer = refusal
 		}
-		s.reply(context.WithoutCancel(ctx), m.id, answer)
+		s.reply(context.WithoutCancel(ctx), on, m.id, answer)
 	}
 	if !s.goWhileOpen(asking) {
 		cancel()
@@ -127,12 +130,13 @@ const (
 	replyTimeout = 10 * time.Second // to send an answer
 )
 
-// reply sends an answer to the server. It does not wait for it. A server that does not take its answers gets no more.
-func (s *Session) reply(ctx context.Context, id []byte, a Answer) {
+// reply sends an answer to a request of the server, which came during an exchange or outside of any, and does not wait
+// until it is sent. A server that does not take its answers gets no more.
+func (s *Session) reply(ctx context.Context, x *exchange, id []byte, a Answer) {
 	select {
 	case s.replies <- struct{}{}:
 	default:
-		s.countUnknown()
+		s.countUnknown(x)
 		return
 	}
 	frame := appendAnswer(nil, id, a)

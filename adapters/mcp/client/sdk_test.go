@@ -52,7 +52,8 @@ func sdkServer() *mcp.Server {
 			}
 			answer, ok := r.Params.InputResponses["who"].(*mcp.ElicitResult)
 			if !ok {
-				return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"who": form}, RequestState: "state"}, nil, nil
+				asks := mcp.InputRequestMap{"who": form}
+				return &mcp.CallToolResult{InputRequests: asks, RequestState: "state"}, nil, nil
 			}
 			return nil, answer.Content, nil
 		})

@@ -188,8 +188,8 @@ func TestAnErrorOfCredentialsSendsNothing(t *testing.T) {
 	}
 }
 
-// TestAResetStreamOfHTTP2IsNotRepeated has a server of HTTP/2 read a call and reset its stream with REFUSED_STREAM, after
-// which net/http repeats requests whose body it can read again.
+// TestAResetStreamOfHTTP2IsNotRepeated has a server of HTTP/2 read a call and reset its stream, for example with
+// REFUSED_STREAM, after which net/http repeats requests whose body it can read again.
 func TestAResetStreamOfHTTP2IsNotRepeated(t *testing.T) {
 	for _, code := range []http2.ErrCode{http2.ErrCodeRefusedStream, http2.ErrCodeProtocol, http2.ErrCodeCancel} {
 		calls, url := resettingServer(t, code)
@@ -289,7 +289,8 @@ func TestAProgramThatEndsDuringACallLeavesItsOutcomeUnknown(t *testing.T) {
 	r.Close() // as the end of a program does
 	err := <-failed
 	close(end)
-	if e, ok := errors.AsType[*client.Error](err); !ok || e.Kind != client.Unknown || !errors.Is(err, client.ErrClosed) {
+	if e, ok := errors.AsType[*client.Error](err); !ok || e.Kind != client.Unknown ||
+		!errors.Is(err, client.ErrClosed) {
 		t.Errorf("during the call: %v", err)
 	}
 	select {
@@ -298,7 +299,8 @@ func TestAProgramThatEndsDuringACallLeavesItsOutcomeUnknown(t *testing.T) {
 		t.Fatal("the session goes on")
 	}
 	_, err = s.Call(testContext(t), &client.Request{Name: "x"})
-	if e, ok := errors.AsType[*client.Error](err); !ok || e.Kind != client.NotSent || !errors.Is(err, client.ErrClosed) {
+	if e, ok := errors.AsType[*client.Error](err); !ok || e.Kind != client.NotSent ||
+		!errors.Is(err, client.ErrClosed) {
 		t.Errorf("after the end: %v", err)
 	}
 	if s.Err() == nil {

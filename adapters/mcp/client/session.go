@@ -205,13 +205,19 @@ func (s *Session) send(ctx context.Context, frame []byte) error {
 	return s.conn.send(ctx, frame)
 }
 
-// maxUnknown is how many messages that belong to nothing end the session.
+// maxUnknown is how many messages that belong to nothing are accepted.
 const maxUnknown = 100
 
-// countUnknown counts a message that belongs to nothing, such as an answer to a request that was never sent.
-func (s *Session) countUnknown() {
-	if s.unknown.Add(1) == maxUnknown {
-		s.end(&limitError{fmt.Sprintf("the server sent %d messages that belong to no request", maxUnknown)})
+var errUnknown = &limitError{fmt.Sprintf("the server sent %d messages that belong to no request", maxUnknown)}
+
+// countUnknown counts a message that belongs to nothing, such as an answer to a request that was never sent. Too many
+// end the exchange that received them; without one, the session.
+func (s *Session) countUnknown(x *exchange) {
+	switch {
+	case x != nil:
+		x.countUnknown()
+	case s.unknown.Add(1) == maxUnknown:
+		s.end(errUnknown)
 	}
 }
 

@@ -199,7 +199,7 @@ func (c *stdioConn) readLine(in *bufio.Reader) ([]byte, error) {
 func (c *stdioConn) receive(line []byte) {
 	list, err := parse(line)
 	if err != nil {
-		c.session.countUnknown()
+		c.session.countUnknown(nil)
 		return
 	}
 	c.session.trace(false, line)
@@ -209,7 +209,7 @@ func (c *stdioConn) receive(line []byte) {
 			if x := c.find(m.id); x != nil {
 				x.put(m)
 			} else {
-				c.session.countUnknown()
+				c.session.countUnknown(nil)
 			}
 		case m.method == "notifications/progress":
 			if token, ok := jsonscan.Lookup(m.params, "progressToken"); ok {

@@ -16,7 +16,7 @@ func (s *Server) Pipes(t testing.TB) (r io.ReadCloser, w io.WriteCloser) {
 	outReader, outWriter := io.Pipe()
 	var running sync.WaitGroup
 	running.Go(func() {
-		s.ServeStdio(inReader, outWriter)
+		s.ServeStdio(t.Context(), inReader, outWriter)
 		inReader.Close()
 		outWriter.Close()
 	})
@@ -28,9 +28,9 @@ func (s *Server) Pipes(t testing.TB) (r io.ReadCloser, w io.WriteCloser) {
 	return outReader, inWriter
 }
 
-// ServeStdio serves one client over the pipes of a program, until r ends. Calls end then, too.
-func (s *Server) ServeStdio(r io.Reader, w io.Writer) {
-	ctx, cancel := context.WithCancel(context.Background())
+// ServeStdio serves one client over the pipes of a program, until r ends. Calls end then, or with ctx.
+func (s *Server) ServeStdio(ctx context.Context, r io.Reader, w io.Writer) {
+	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	defer running.Wait()
 	defer cancel()
