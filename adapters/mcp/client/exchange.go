@@ -21,7 +21,7 @@ type exchange struct {
 	maxSize int  // bytes of one message
 	endless bool // it has no limits of number and size, because it is open for as long as the session
 
-	asking context.Context // ends with the exchange; of questions
+	asking context.Context // ends with the exchange; of questions, nil if the call has no Ask
 
 	mu        sync.Mutex
 	bytes     int        // that were received; guarded by mu

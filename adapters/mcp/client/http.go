@@ -238,8 +238,9 @@ func (c *httpConn) roundTrip(
 		}
 		return resp, err
 	}
-	sent := &sending{rest: body}
-	r.Body, r.ContentLength = sent, int64(len(body))
+	// The type of the body is one that net/http sends together with the headers. Without GetBody it sends it only once.
+	sent := &sending{}
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	resp, err := c.config.RoundTripper.RoundTrip(r.WithContext(sent.watch(ctx)))
 	if err == nil {
 		return resp, nil
@@ -393,12 +394,26 @@ func readBody(resp *http.Response, limit int) ([]byte, error) {
 		_, err := io.ReadFull(resp.Body, data)
 		return data, err
 	}
-	data, err := io.ReadAll(io.LimitReader(resp.Body, int64(limit)+1))
-	if err == nil && len(data) > limit {
-		err = tooLarge(limit)
+	b := bodies.Get().(*bytes.Buffer)
+	defer func() {
+		if b.Cap() <= maxReusedBody {
+			b.Reset()
+			bodies.Put(b)
+		}
+	}()
+	if _, err := b.ReadFrom(io.LimitReader(resp.Body, int64(limit)+1)); err != nil {
+		return nil, err
 	}
-	return data, err
+	if b.Len() > limit {
+		return nil, tooLarge(limit)
+	}
+	return bytes.Clone(b.Bytes()), nil
 }
+
+// bodies are buffers for bodies whose size is not known.
+var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+const maxReusedBody = 256 << 10 // bytes of a buffer that is kept
 
 // readEvents reads an answer that is a stream of events. A stream of a revision up to 2025-11-25 that breaks after an
 // event with an id is asked for what is missing, once after each such event.

@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"crypto/tls"
-	"io"
 	"net"
 	"net/http"
 	"net/http/httptrace"
@@ -56,66 +55,46 @@ func (c *countedConn) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// sending is the body of a request, and knows whether anything of the request was sent.
+// sending knows whether anything of a request was sent.
 type sending struct {
-	mu     sync.Mutex
-	rest   []byte       // guarded by mu
-	read   bool         // net/http has read a part of it; guarded by mu
-	closed bool         // guarded by mu
-	conn   *countedConn // nil if it is not known, or others use it, too; guarded by mu
-	before int64        // what was written to conn before; guarded by mu
+	mu      sync.Mutex
+	asked   bool         // net/http looks for a connection; guarded by mu
+	got     bool         // net/http has one; guarded by mu
+	conn    *countedConn // the connection, if it is for this request alone and is counted; guarded by mu
+	written int64        // to conn, before the request; guarded by mu
 }
 
 // watch returns a context in which net/http tells s which connection it uses.
 func (s *sending) watch(ctx context.Context) context.Context {
-	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: s.gotConn})
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GetConn: s.getConn, GotConn: s.gotConn})
+}
+
+func (s *sending) getConn(string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asked = true
 }
 
 func (s *sending) gotConn(info httptrace.GotConnInfo) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := info.Conn
+	s.got, s.conn = true, nil
 	if secure, ok := c.(*tls.Conn); ok {
 		if secure.ConnectionState().NegotiatedProtocol == "h2" {
-			s.conn = nil
 			return
 		}
 		c = secure.NetConn()
 	}
 	if s.conn, _ = c.(*countedConn); s.conn != nil {
-		s.before = s.conn.written.Load()
+		s.written = s.conn.written.Load()
 	}
 }
 
-// nothing reports whether nothing of the request was sent, and makes sure that nothing will be. It is called after
-// the request has failed. Then net/http no longer writes to a connection of HTTP/1, and does not read a closed body.
+// nothing reports whether it is certain that nothing of the request was sent. It is called after the request has failed.
+// Then net/http no longer writes to a connection of HTTP/1, and does not look for another one.
 func (s *sending) nothing() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.closed = true
-	return !s.read || s.conn != nil && s.conn.written.Load() == s.before
-}
-
-// Read implements io.Reader.
-func (s *sending) Read(b []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch {
-	case s.closed:
-		return 0, http.ErrBodyReadAfterClose
-	case len(s.rest) == 0:
-		return 0, io.EOF
-	}
-	s.read = true
-	n := copy(b, s.rest)
-	s.rest = s.rest[n:]
-	return n, nil
-}
-
-// Close implements io.Closer.
-func (s *sending) Close() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.closed = true
-	return nil
+	return s.asked && (!s.got || s.conn != nil && s.conn.written.Load() == s.written)
 }

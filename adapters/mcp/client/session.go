@@ -262,9 +262,11 @@ func (s *Session) callOnce(ctx context.Context, r *Request) (*Result, error) {
 		id: newID(s.lastID.Add(1)), method: "tools/call", name: r.Name, call: r, maxSize: s.options.MaxMessage,
 	}
 	x.frame = s.encode(x, params, s.callMeta(x.id, r))
-	asking, stop := context.WithCancel(ctx)
-	defer stop()
-	x.asking = asking
+	if r.Ask != nil {
+		asking, stop := context.WithCancel(ctx)
+		defer stop()
+		x.asking = asking
+	}
 	s.track(x, true)
 	defer s.track(x, false)
 	m, err := s.do(ctx, x)

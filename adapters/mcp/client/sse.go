@@ -31,7 +31,7 @@ type eventReader struct {
 }
 
 const (
-	sseBuffer  = 8 << 10
+	sseBuffer  = 16 << 10
 	maxEventID = 4 << 10          // bytes; a longer id cannot be sent as a header
 	maxRetry   = 30 * time.Second // the longest pause that a server may ask for
 )
@@ -71,9 +71,12 @@ func (e *eventReader) next() (event, error) {
 			if len(ev.data)+len(value) >= e.maxEvent {
 				return event{}, tooLarge(e.maxEvent)
 			}
-			if ev.data == nil {
+			switch {
+			case ev.data == nil && len(e.line) > 0 && len(value) > 0: // the line is in memory of its own
+				ev.data, e.line = value[:len(value):len(value)], nil
+			case ev.data == nil:
 				ev.data = append(make([]byte, 0, len(value)), value...)
-			} else {
+			default:
 				ev.data = append(append(ev.data, '\n'), value...)
 			}
 		case "event":
@@ -108,13 +111,13 @@ func (e *eventReader) readLine() ([]byte, error) {
 			if len(e.line) == 0 {
 				return e.withoutMark(rest[:i]), nil
 			}
-			e.line = append(e.line, rest[:i]...)
+			e.line = append(grow(e.line, i), rest[:i]...)
 			return e.withoutMark(e.line), nil
 		}
 		if len(e.line)+len(rest) > e.maxEvent+len("data: ") {
 			return nil, tooLarge(e.maxEvent)
 		}
-		e.line = append(e.line, rest...)
+		e.line = append(grow(e.line, len(rest)), rest...)
 		n, err := e.r.Read(*e.buf)
 		e.start, e.end = 0, n
 		if n > 0 {
@@ -127,6 +130,14 @@ func (e *eventReader) readLine() ([]byte, error) {
 			return nil, err
 		}
 	}
+}
+
+// grow returns b with room for n more bytes. Unlike append it doubles buffers of every size.
+func grow(b []byte, n int) []byte {
+	if len(b)+n <= cap(b) {
+		return b
+	}
+	return append(make([]byte, 0, max(2*cap(b), len(b)+n)), b...)
 }
 
 // lineEnd returns where the first line ends; -1 if it does not.
