@@ -22,12 +22,15 @@ var tools = map[string][]string{
 	"orders":      {"create_order", "get_order", "ledger", "list_orders", "sync_order"},
 	"payments":    {"exchange_rate", "pay_order"},
 	"replicas":    {"ping", "release_hold"},
+	"upstream":    {"close_bug", "find_bugs", "report_bug"},
 	"team":        {"invoice_delete", "invoice_list", "invoice_pay"},
 	"postgres":    {"close_tickets", "open_ticket", "query", "search_tickets"},
 }
 
 // environment is what examples need to load.
-var environment = []string{"HELPDESK_DSN=postgres://127.0.0.1:1/nowhere", "STATE_DSN=postgres://127.0.0.1:1/nowhere"}
+var environment = []string{
+	"HELPDESK_DSN=postgres://127.0.0.1:1/nowhere", "STATE_DSN=postgres://127.0.0.1:1/nowhere", "TRACKER_TOKEN=0123456789abcdef",
+}
 
 // loadable is a copy of an example that has what it needs to load.
 func loadable(t *testing.T, name string) *folder {

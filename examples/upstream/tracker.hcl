@@ -37,7 +37,7 @@ tool "find_bugs" {
     call      = "search_issues"
     arguments = { project = "shop", query = input.words, state = "open" }
   }
-  result  = "map(output.structured.issues, {number: .number, title: .title})"
+  result  = "map(output.structured.issues, {{number: .number, title: .title}})"
   returns = list(object({ number = integer, title = string }))
 }
 
