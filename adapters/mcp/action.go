@@ -45,7 +45,7 @@ func (a *action) Do(ctx context.Context, call *adapters.Call) (any, error) {
 
 // send sends a request, once more if that is certain to be safe.
 func (a *action) send(ctx context.Context, r *request) (*client.Result, error) {
-	result, failed := a.attempt(ctx, r)
+	result, failed := a.ask(ctx, r)
 	if failed == nil {
 		return result, nil
 	}
@@ -55,7 +55,7 @@ func (a *action) send(ctx context.Context, r *request) (*client.Result, error) {
 	if !a.mayRepeat(ctx, r, failed) {
 		return nil, &failed.Fault
 	}
-	result, again := a.attempt(ctx, r)
+	result, again := a.ask(ctx, r)
 	if again == nil {
 		return result, nil
 	}

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,30 @@ import (
 	"hatchel/hcl/value"
 )
 
+// ask makes an attempt. In a test, mocks answer it.
+func (a *action) ask(ctx context.Context, r *request) (*client.Result, *failure) {
+	if a.server.mocks == nil {
+		return a.attempt(ctx, r)
+	}
+	m := &mockedServer{mocks: a.server.mocks, connection: a.server.name}
+	var failed *failure
+	result, err := m.call(ctx, &client.Request{Name: a.Call, Arguments: r.arguments},
+		mockedDetails{readOnly: a.readOnly}, func(ctx context.Context, _ *client.Request) (*client.Result, error) {
+			result, f := a.attempt(ctx, r)
+			if failed = f; f != nil {
+				return nil, cmp.Or(f.Cause, error(&f.Fault))
+			}
+			return result, nil
+		})
+	switch {
+	case failed != nil:
+		return nil, failed
+	case err != nil:
+		return nil, a.server.failureOf(r, err)
+	}
+	return result, nil
+}
+
 // callTool sends one request to the server: it is that of a session.
 type callTool func(ctx context.Context, r *client.Request) (*client.Result, error)
 
@@ -26,7 +51,6 @@ type mockedServer struct {
 // mockedDetails are what mocks need to know of a call besides its request.
 type mockedDetails struct {
 	readOnly   bool         // the tool changes nothing, as its own block says
-	secrets    []string     // texts in the arguments that must not be shown
 	structured *schema.Type // of the structured content, by the pinned definition; of kind Any if it declares none
 }
 
@@ -49,7 +73,7 @@ func (m *mockedServer) call(
 	}
 	q := &mock.Question{
 		Kind: "mcp", Connection: m.connection, Name: fmt.Sprintf("tools/call %s at %s", r.Name, m.connection),
-		Sent: c.sent(), Secrets: d.secrets, ReadOnly: d.readOnly, Match: c.match, Taped: c.sent, Suggest: c.suggest,
+		Sent: c.sent(), ReadOnly: d.readOnly, Match: c.match, Taped: c.sent, Suggest: c.suggest,
 		Raw: r,
 	}
 	reply, err := m.mocks.Ask(ctx, q)
