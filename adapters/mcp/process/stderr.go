@@ -1,0 +1,76 @@
+package process
+
+import (
+	"os"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"hatchel/adapters"
+)
+
+// maxStderr is how many bytes of an error output are kept, the last ones.
+const maxStderr = 64 << 10
+
+// stderr is the error output of a program. It is safe for concurrent use.
+type stderr struct {
+	reader    *os.File
+	collected chan struct{} // closed when collect has returned
+
+	mu   sync.Mutex
+	kept []byte // guarded by mu
+	next int    // of a full kept: the position of the oldest byte; guarded by mu
+}
+
+func newStderr(reader *os.File) *stderr {
+	return &stderr{reader: reader, collected: make(chan struct{})}
+}
+
+// collect reads the error output until it ends.
+func (s *stderr) collect() {
+	defer close(s.collected)
+	buf := make([]byte, 4<<10)
+	for {
+		n, err := s.reader.Read(buf)
+		s.add(buf[:n])
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (s *stderr) add(p []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	room := min(maxStderr-len(s.kept), len(p))
+	s.kept = append(s.kept, p[:room]...)
+	for _, b := range p[room:] {
+		s.kept[s.next] = b
+		s.next = (s.next + 1) % maxStderr
+	}
+}
+
+// finish ends the reading at a deadline, and waits for its end.
+func (s *stderr) finish(deadline time.Time) {
+	_ = s.reader.SetReadDeadline(deadline)
+	<-s.collected
+}
+
+func (s *stderr) close() { s.reader.Close() }
+
+// tail returns the last characters without secrets, at most limit. A part of a secret at the beginning is removed, too.
+func (s *stderr) tail(limit int, secrets []string) string {
+	s.mu.Lock()
+	raw := append(append(make([]byte, 0, len(s.kept)), s.kept[s.next:]...), s.kept[:s.next]...)
+	isCut := len(s.kept) == maxStderr
+	s.mu.Unlock()
+	if isCut {
+		raw = adapters.SanitizeTail(raw, secrets)
+	}
+	text := strings.TrimSpace(adapters.Sanitize(strings.ToValidUTF8(string(raw), "\uFFFD"), secrets))
+	if utf8.RuneCountInString(text) > limit {
+		text = adapters.LastRunes(text, limit)
+	}
+	return text
+}
