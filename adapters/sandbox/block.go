@@ -44,9 +44,9 @@ func NewBlock() *Block {
 // Spec returns the arguments of a block for the programs of calls.
 func (s *Block) Spec() hcl.Spec {
 	return s.spec(blockDoc{
-		read: "a constant dir, what under(...) gives, the directories of PATH and the system's programs, libraries, " +
-			"locales, time zones and certificates. Of the configuration directory programs read only script_file, files " +
-			"that are constant words of command or pipe, and what read names.",
+		read: "a constant dir, what under(...) gives, the directories of PATH and the system's programs, " +
+			"libraries, locales, time zones and certificates. Of the configuration directory programs read only " +
+			"script_file, files that are constant words of command or pipe, and what read names.",
 		write: "TMPDIR, a directory of each call that is removed afterwards.",
 		whose: "each program, and all programs of a call together,",
 		owner: "a call",
@@ -57,13 +57,14 @@ func (s *Block) Spec() hcl.Spec {
 // ServerSpec returns the arguments of a block for a program that serves many calls.
 func (s *Block) ServerSpec() hcl.Spec {
 	return s.spec(blockDoc{
-		read: "the directories of PATH and the system's programs, libraries, locales, time zones and certificates. Of " +
-			"the configuration directory the program reads only files that are words of command, and what read names.",
+		read: "the directories of PATH and the system's programs, libraries, locales, time zones and certificates. " +
+			"Of the configuration directory the program reads only files that are words of command, and what read " +
+			"names.",
 		write: "TMPDIR and HOME, a directory of each process that is removed when it ends.",
 		whose: "each process, and all processes of the program together,",
 		owner: "the program",
-	}, hcl.Attr(&s.CPUShare, "cpu_share", "How many cores all processes of the program together may use, on average over "+
-		"10 seconds, such as 0.5. A program that uses more is ended.").DefaultDoc("no limit").
+	}, hcl.Attr(&s.CPUShare, "cpu_share", "How many cores all processes of the program together may use, on "+
+		"average over 10 seconds, such as 0.5. A program that uses more is ended.").DefaultDoc("no limit").
 		Hint(" cpu is the CPU time of a command that ends. A program that serves many calls has cpu_share = 0.5, in "+
 			"cores.", "cpu"))
 }

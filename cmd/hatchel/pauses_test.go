@@ -28,6 +28,8 @@ var ownPauses = map[string]string{
 	"Postgres.awaitAck":         "an acknowledgement ends the pause",
 	"Process.beat":              "it beats at fixed times",
 	"SQLite.Watch":              "it looks at fixed times",
+	"Launcher.KeepRunning":      "the program says when its next start is due",
+	"Process.stopProgram":       "it is a time limit",
 	"Outbox.dispatch":           "the store says when the next delivery is due",
 	"httpConn.readEvents":       "the server sets the pause",
 	"Session.settle":            "a notification of the server ends the pause",

@@ -99,8 +99,8 @@ func (l *Launcher) State() State {
 	return State{Restarts: l.restarts, Failure: l.failure, Failed: l.failures >= maxFailures}
 }
 
-// Start starts a program for an owner and begins its session. It fails at once while the next start is not due soon. The
-// error is a *adapters.Fault: nothing was sent.
+// Start starts a program for an owner and begins its session. It fails at once while the next start is not due soon.
+// The error is a *adapters.Fault: nothing was sent.
 func (l *Launcher) Start(ctx context.Context, owner string) (*Process, error) {
 	if delay := l.untilDue(owner); delay > maxStartDelay {
 		return nil, notRunning(delay, nil)
@@ -141,15 +141,15 @@ func enter(ctx context.Context, places chan struct{}) (leave func(), err error) 
 // notRunning returns the failure of a call whose program does not run.
 func notRunning(delay time.Duration, cause error) error {
 	f := &adapters.Fault{
-		Message: "the server of this tool is not running", Cause: cause,
+		Message: "The server of this tool is not running.", Cause: cause,
 		NotSent: true, SaysNotSent: true, Unavailable: true,
 	}
 	seconds := int((delay + time.Second - 1) / time.Second)
 	switch {
 	case seconds > 1:
-		f.Advice = fmt.Sprintf("try again in %d seconds", seconds)
+		f.Advice = fmt.Sprintf("Try again in %d seconds.", seconds)
 	default:
-		f.Advice = "try again in a second"
+		f.Advice = "Try again in a second."
 	}
 	f.RetryAfter = time.Duration(max(seconds, 1)) * time.Second
 	return f
@@ -221,24 +221,28 @@ func (l *Launcher) countRestart(owner string) {
 	}
 }
 
-// recordExit notes that a program that had a session has ended by itself.
-func (l *Launcher) recordExit(p *Process, uptime time.Duration) {
+// recordCrash notes that a program that had a session has ended by itself, and returns the pause before the next start.
+func (l *Launcher) recordCrash(owner string, uptime time.Duration) (pause time.Duration) {
 	l.mu.Lock()
-	c := l.crashes[p.owner]
+	defer l.mu.Unlock()
+	c := l.crashes[owner]
 	if c == nil {
 		c = new(crash)
-		l.crashes[p.owner] = c
+		l.crashes[owner] = c
 	}
 	c.restarted = false
 	if uptime >= steadyAfter {
 		c.count = 0
 	}
 	c.count++
-	pause := pauses.Pause(c.count)
+	pause = pauses.Pause(c.count)
 	c.due = time.Now().Add(pause)
 	l.forgetCrashes()
-	l.mu.Unlock()
+	return pause
+}
 
+// logExit logs how a program that had a session has ended by itself.
+func (l *Launcher) logExit(p *Process, uptime, pause time.Duration) {
 	attrs := []any{"exit", p.exit, "uptime", uptime.Round(time.Millisecond), "next_start", pause}
 	attrs = appendText(attrs, "stderr", p.stderr.tail(maxShownStderr, l.config.Secrets))
 	l.config.Log.Warn("program ended", appendText(attrs, "hint", p.hint)...)

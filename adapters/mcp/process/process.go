@@ -42,6 +42,7 @@ type Process struct {
 	opened  chan struct{}                      // closed when Session is set
 	stop    chan struct{}                      // closed by Close, or when the program could not be used
 	exited  chan struct{}                      // closed when the program has exited; it is not reaped before
+	done    chan struct{}                      // closed when the session has ended, and a crash is recorded
 	ended   chan struct{}                      // closed when nothing of it runs any more
 	closing atomic.Bool                        // Close was called
 	limit   atomic.Pointer[sandbox.LimitError] // that the program has exceeded; nil for none
@@ -78,7 +79,7 @@ var errStartTimeout = errors.New("the program did not initialize within start_ti
 func (l *Launcher) start(ctx context.Context, owner string) (*Process, error) {
 	p := &Process{
 		launcher: l, owner: owner, opened: make(chan struct{}), stop: make(chan struct{}),
-		exited: make(chan struct{}), ended: make(chan struct{}),
+		exited: make(chan struct{}), done: make(chan struct{}), ended: make(chan struct{}),
 	}
 	if err := p.run(); err != nil {
 		return nil, &startError{err: err}
@@ -173,18 +174,21 @@ func (p *Process) supervise() {
 			continue
 		case <-p.exited:
 		case <-sessionEnded:
-			p.stopProgram()
 		case <-p.stop:
-			stopped = !p.hasExited()
-			p.stopProgram()
+			stopped = !p.hasExited() && !p.hasEndedSession()
 		}
 		running = false
 	}
+	uptime, pause := time.Since(p.started), time.Duration(0)
+	if p.hasSession() && !stopped {
+		pause = p.launcher.recordCrash(p.owner, uptime)
+	}
+	close(p.done)
+	p.stopProgram()
 	guard.Signal(p.program.Pid(), syscall.SIGKILL) // processes that it has left in its group
 	if p.workspace != nil {
 		p.workspace.KillRemaining()
 	}
-	uptime := time.Since(p.started)
 	deadline := time.Now().Add(drainTimeout)
 	_ = p.stdout.SetReadDeadline(deadline)
 	p.stderr.finish(deadline)
@@ -196,24 +200,22 @@ func (p *Process) supervise() {
 		p.Session.Close()
 	}
 	p.release()
-	if p.hasSession() && !stopped {
-		p.launcher.recordExit(p, uptime)
+	if pause > 0 {
+		p.launcher.logExit(p, uptime, pause)
 	}
 }
 
-func (p *Process) hasExited() bool {
-	select {
-	case <-p.exited:
-		return true
-	default:
-		return false
-	}
-}
+func (p *Process) hasExited() bool { return isClosed(p.exited) }
 
 // hasSession reports whether Session is set.
-func (p *Process) hasSession() bool {
+func (p *Process) hasSession() bool { return isClosed(p.opened) }
+
+// hasEndedSession reports whether the session has ended, which it does by itself before Close.
+func (p *Process) hasEndedSession() bool { return p.hasSession() && isClosed(p.Session.Done()) }
+
+func isClosed(c <-chan struct{}) bool {
 	select {
-	case <-p.opened:
+	case <-c:
 		return true
 	default:
 		return false
@@ -223,6 +225,9 @@ func (p *Process) hasSession() bool {
 // stopProgram ends the program: by the end of its input, with SIGTERM after a while, and with SIGKILL. It returns when
 // the program has exited, or when the kernel does not end it.
 func (p *Process) stopProgram() {
+	if p.hasExited() {
+		return
+	}
 	p.stdin.Close()
 	for _, next := range []struct {
 		wait   time.Duration
@@ -300,8 +305,9 @@ func (p *Process) release() {
 	p.workspace.Release()
 }
 
-// Done returns a channel that is closed when the session has ended, which it does with the program.
-func (p *Process) Done() <-chan struct{} { return p.Session.Done() }
+// Done returns a channel that is closed when the session has ended, which it does with the program. The Launcher knows
+// then when the next program may start.
+func (p *Process) Done() <-chan struct{} { return p.done }
 
 // Close ends the session and the program, and returns when nothing of it runs any more.
 func (p *Process) Close() {
@@ -311,5 +317,5 @@ func (p *Process) Close() {
 	<-p.ended
 }
 
-// Stderr returns the end of what the program has written to its error output, without secrets: at most 64 KiB.
+// Stderr returns the end of what the program has written to its error output, without secrets: of at most 64 KiB.
 func (p *Process) Stderr() string { return p.stderr.tail(maxStderr, p.launcher.config.Secrets) }
