@@ -62,8 +62,9 @@ func declaresAll(m map[string]any) bool {
 			return false
 		}
 	}
+	_, has := m["properties"]
 	rest, said := m["additionalProperties"]
-	return rest == false || !said
+	return rest == false || has && !said
 }
 
 // Type returns a type that accepts at least what the schema accepts: any, for what the language has no type for.

@@ -70,6 +70,23 @@ func TestForeignSchemaIsEnforcedAsItsDraftSays(t *testing.T) {
 	}
 }
 
+func TestForeignSchemaDeclaresItsMembers(t *testing.T) {
+	for schema, declares := range map[string]bool{
+		`{"type":"object","properties":{"a":{}}}`:                               true,
+		`{"type":"object","properties":{}}`:                                     true,
+		`{"type":"object","additionalProperties":false}`:                        true,
+		`{"type":"object"}`:                                                     false,
+		`{"type":"object","properties":{"a":{}},"additionalProperties":true}`:   false,
+		`{"type":"object","additionalProperties":{"type":"string"}}`:            false,
+		`{"type":"object","properties":{"a":{}},"allOf":[{"properties":{}}]}`:   false,
+		`{"type":"object","properties":{"a":{}},"patternProperties":{"^b":{}}}`: false,
+	} {
+		if f := readForeign(t, schema); f.Declares("b") == declares {
+			t.Errorf("%s: b is known: %t", schema, f.Declares("b"))
+		}
+	}
+}
+
 func TestForeignSchemaThatCannotBeEnforcedIsRefused(t *testing.T) {
 	for schema, want := range map[string]string{
 		`[]`:                           "a schema is an object",
@@ -119,7 +136,8 @@ func TestCheckOfAForeignSchemaIsBoundedInTime(t *testing.T) {
 
 // TestPlainSchemasAreValid compares what is taken for certainly valid with the library.
 func TestPlainSchemasAreValid(t *testing.T) {
-	values := []string{`1`, `-1`, `0.5`, `"a"`, `"string"`, `"(?=a)"`, `true`, `null`, `[]`, `["a"]`, `["a","a"]`, `[1]`,
+	values := []string{`1`, `-1`,
+		`0.5`, `"a"`, `"string"`, `"(?=a)"`, `true`, `null`, `[]`, `["a"]`, `["a","a"]`, `[1]`,
 		`[{}]`, `[null]`, `{}`, `{"a":{}}`, `{"a":1}`, `{"a":{"type":"integer"}}`, `{"type":"text"}`}
 	plain := 0
 	for _, draft := range foreignDrafts {
@@ -127,9 +145,11 @@ func TestPlainSchemasAreValid(t *testing.T) {
 		if strings.HasPrefix(draft, "draft") {
 			name = `"http://json-schema.org/` + draft + `/schema#"`
 		}
-		for _, keyword := range []string{"type", "title", "description", "format", "default", "const", "enum", "examples",
-			"minimum", "exclusiveMinimum", "minLength", "maxItems", "minProperties", "uniqueItems", "pattern", "items",
-			"additionalProperties", "anyOf", "properties", "required", "$defs", "not", "multipleOf", "$id", "$ref"} {
+		for _, keyword := range []string{
+			"type", "title", "description", "format", "default", "const", "enum", "examples", "minimum",
+			"exclusiveMinimum", "minLength", "maxItems", "minProperties", "uniqueItems", "pattern", "items",
+			"additionalProperties", "anyOf", "properties", "required", "$defs", "not", "multipleOf", "$id", "$ref",
+		} {
 			for _, v := range values {
 				raw := parseJSON(t, fmt.Sprintf(`{"$schema":%s,%q:%s}`, name, keyword, v))
 				if !isPlain(raw) {

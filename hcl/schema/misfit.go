@@ -100,7 +100,9 @@ func (f *misfitFinder) alternatives(path string, from, to *Type, depth int) {
 // scalars compares the keywords of numbers and texts, and those of the size of lists and maps.
 func (f *misfitFinder) scalars(path string, from, to *Type) {
 	if from.Kind == Number && to.Kind == Integer {
-		f.add(path, "", "accepts 0.5, and the pinned schema requires an integer. Write integer")
+		if step, ok := rational(from.MultipleOf); !ok || !step.IsInt() {
+			f.add(path, "integer", "accepts fractions, and the pinned schema requires an integer")
+		}
 		return
 	}
 	switch {
@@ -116,7 +118,7 @@ func (f *misfitFinder) scalars(path string, from, to *Type) {
 	default:
 		f.size(path, "items", from.MinItems, from.MaxItems, to.MinItems, to.MaxItems)
 		if to.Kind == Set && from.Kind != Set && (from.MaxItems == nil || *from.MaxItems > 1) {
-			f.add(path, "", "accepts a list that repeats an item, and the pinned schema refuses it. Write set")
+			f.add(path, "set", "accepts a list that repeats an item, and the pinned schema refuses it")
 		}
 	}
 }
@@ -152,34 +154,44 @@ func (a numberBound) admits(b numberBound, sign int) bool {
 	return c < 0 || c == 0 && a.strict && !b.strict
 }
 
-// witness returns a value within bound b that bound a excludes. It is a whole number where the bounds are.
-func (a numberBound) witness(b numberBound, sign int) any {
-	if value.IsNumber(b.at) && !b.strict {
-		return b.at
-	}
+// witness returns a number within bound b, and within the bound on the other side, that bound a excludes; nil if none
+// is evident. MultipleOf is that of the numbers within.
+func (a numberBound) witness(b, other numberBound, multipleOf any, sign int) (found any) {
 	at, ok := value.Int(a.at)
 	switch {
+	case value.IsNumber(b.at) && !b.strict:
+		found = b.at
 	case !ok || value.IsNumber(b.at):
 		return nil
 	case sign*at > 0:
-		return 0
+		found = 0
 	case a.strict:
-		return at
+		found = at
+	default:
+		found = at - sign
 	}
-	return at - sign
+	if multipleOf != nil && !value.Equal(found, 0) || other.excludes(found, -sign) {
+		return nil
+	}
+	return found
 }
+
+// excludes reports whether a number is outside of a bound.
+func (a numberBound) excludes(n any, sign int) bool { return a.admits(numberBound{at: n}, sign) }
 
 func (f *misfitFinder) lowerBound(path string, from, to *Type) {
 	a, b := boundOf(to.Kind, to.Min, to.Above, 1), boundOf(from.Kind, from.Min, from.Above, 1)
 	if a.admits(b, 1) {
-		f.bound(path, a.witness(b, 1), a, "min", "above", "or more", "less")
+		other := boundOf(from.Kind, from.Max, from.Below, -1)
+		f.bound(path, a.witness(b, other, from.MultipleOf, 1), a, "min", "above", "or more", "less")
 	}
 }
 
 func (f *misfitFinder) upperBound(path string, from, to *Type) {
 	a, b := boundOf(to.Kind, to.Max, to.Below, -1), boundOf(from.Kind, from.Max, from.Below, -1)
 	if a.admits(b, -1) {
-		f.bound(path, a.witness(b, -1), a, "max", "below", "or less", "more")
+		other := boundOf(from.Kind, from.Min, from.Above, 1)
+		f.bound(path, a.witness(b, other, from.MultipleOf, -1), a, "max", "below", "or less", "more")
 	}
 }
 

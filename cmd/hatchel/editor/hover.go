@@ -42,6 +42,9 @@ func (p *Project) Hover(f *File, offset int) *Hover {
 
 // hoverExpr describes the innermost part of a value of which something is known, and how the ${} around it is bound.
 func (p *Project) hoverExpr(at *Place) *Hover {
+	if pin := p.hoverPin(at); pin != nil {
+		return pin
+	}
 	known := p.notesOf(at.File.Name)
 	var text []string
 	var span Span
