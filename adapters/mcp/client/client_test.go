@@ -4,10 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -237,44 +235,6 @@ func TestACancelledCallEndsAtOnceAndTheServerIsTold(t *testing.T) {
 		if _, err := s.Call(testContext(t), &client.Request{Name: "other"}); err != nil {
 			t.Errorf("the next call: %v", err)
 		}
-	})
-}
-
-func TestCallsOfManyCallersGetTheirOwnAnswers(t *testing.T) {
-	eachWay(t, func(t *testing.T, server *mcptest.Server, transport client.Transport) {
-		server.Handle("mine", func(c *mcptest.Call) (any, error) {
-			var who struct{ Who string }
-			json.Unmarshal(c.Arguments, &who)
-			c.Progress(1, 0, who.Who)
-			c.Log("info", who.Who)
-			return mcptest.Text("%s", who.Who), nil
-		})
-		s := open(t, transport, client.Options{})
-		var callers sync.WaitGroup
-		for i := range 100 {
-			callers.Go(func() {
-				who := fmt.Sprint("caller ", i)
-				r, err := s.Call(testContext(t), &client.Request{
-					Name: "mine", Arguments: fmt.Appendf(nil, `{"who":%q}`, who),
-					Progress: func(p client.Progress) {
-						if p.Message != who {
-							t.Errorf("%s got the progress of %s", who, p.Message)
-						}
-					},
-					Log: func(l client.Log) {
-						if string(l.Data) != fmt.Sprintf("%q", who) {
-							t.Errorf("%s got the log %s", who, l.Data)
-						}
-					},
-				})
-				if err != nil {
-					t.Errorf("%s: %v", who, err)
-				} else if want := fmt.Sprintf(`[{"text":%q,"type":"text"}]`, who); string(r.Content) != want {
-					t.Errorf("%s got %s", who, r.Content)
-				}
-			})
-		}
-		callers.Wait()
 	})
 }
 
