@@ -91,8 +91,8 @@ func (s *sending) gotConn(info httptrace.GotConnInfo) {
 	}
 }
 
-// nothing reports whether it is certain that nothing of the request was sent. It is called after the request has failed.
-// Then net/http no longer writes to a connection of HTTP/1, and does not look for another one.
+// nothing reports whether it is certain that nothing of the request was sent. It is called after the request has
+// failed. Then net/http no longer writes to a connection of HTTP/1, and does not look for another one.
 func (s *sending) nothing() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

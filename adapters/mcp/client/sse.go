@@ -105,19 +105,24 @@ func (e *eventReader) readLine() ([]byte, error) {
 				rest = rest[1:]
 			}
 		}
-		if i := lineEnd(rest); i >= 0 {
+		i := lineEnd(rest)
+		part := rest
+		if i >= 0 {
+			part = rest[:i]
+		}
+		if len(e.line)+len(part) > e.maxEvent+len("data: ") {
+			return nil, tooLarge(e.maxEvent)
+		}
+		if i >= 0 {
 			e.skipLF = rest[i] == '\r'
 			e.start += i + 1
 			if len(e.line) == 0 {
-				return e.withoutMark(rest[:i]), nil
+				return e.withoutMark(part), nil
 			}
-			e.line = append(grow(e.line, i), rest[:i]...)
+			e.line = append(grow(e.line, len(part)), part...)
 			return e.withoutMark(e.line), nil
 		}
-		if len(e.line)+len(rest) > e.maxEvent+len("data: ") {
-			return nil, tooLarge(e.maxEvent)
-		}
-		e.line = append(grow(e.line, len(rest)), rest...)
+		e.line = append(grow(e.line, len(part)), part...)
 		n, err := e.r.Read(*e.buf)
 		e.start, e.end = 0, n
 		if n > 0 {
