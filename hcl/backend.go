@@ -40,11 +40,10 @@ type Effects struct {
 
 	// Upstream is the connection to another MCP server that the backend calls; empty for another backend.
 	Upstream string
-	// Declared says who declares what the backend changes, in place of the block, such as "the pinned definition of
-	// delete_repo"; with Writes or Destroys. Destroys says that something is certainly lost, so destructive = false is
-	// a contradiction.
-	Declared string
-	Destroys bool
+	// Contradiction returns what is wrong with a tool that says that it changes nothing, or that nothing is lost, as a
+	// sentence, or "". ReadOnly and destructive are what the tool says; nil for nothing. It is nil for a backend of
+	// which nothing more is known.
+	Contradiction func(readOnly, destructive *bool) string
 
 	// output is a log, whose end matters most: when it is truncated, the end is kept too
 	Log bool

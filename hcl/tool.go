@@ -243,6 +243,11 @@ func (t *toolDecoder) deriveEffects() {
 	t.tool.Destructive = pick(t.destructive, derived.Destructive) && !(t.tool.ReadOnly && t.destructive == nil)
 	t.tool.Idempotent = pick(t.idempotent, derived.Idempotent)
 	t.tool.OpenWorld = pick(t.openWorld, derived.OpenWorld)
+	for _, s := range t.tool.Steps {
+		if t.contradicts(s.Backend.Effects) {
+			return
+		}
+	}
 	switch {
 	case t.readOnly != nil && *t.readOnly && derived.Writes:
 		t.dec.Diags.Errorf(t.attrRange("read_only"), "Contradictory annotation",
@@ -251,6 +256,22 @@ func (t *toolDecoder) deriveEffects() {
 		t.dec.Diags.Errorf(t.attrRange("destructive"), "Contradictory annotation",
 			"A tool cannot be read_only and destructive at once.")
 	}
+}
+
+// contradicts reports an annotation that a backend knows to be wrong.
+func (t *toolDecoder) contradicts(f Effects) bool {
+	if f.Contradiction == nil {
+		return false
+	}
+	for name, pair := range map[string][2]*bool{
+		"read_only": {t.readOnly, nil}, "destructive": {nil, t.destructive},
+	} {
+		if why := f.Contradiction(pair[0], pair[1]); why != "" {
+			t.dec.Diags.Errorf(t.attrRange(name), "Contradictory annotation", "%s", why)
+			return true
+		}
+	}
+	return false
 }
 
 // requireReadOnly reports backends that change something in a read-only operation.

@@ -7,6 +7,8 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/adapters/mcp/client"
+	"hatchel/hcl"
+	"hatchel/hcl/schema"
 	"hatchel/internal/ctxtime"
 )
 
@@ -15,7 +17,9 @@ type action struct {
 	*block
 	server *server
 
-	readOnly, idempotent bool // what the author declares of the tool
+	readOnly, idempotent bool                      // what the author declares of the tool
+	mirrored             []client.MirroredArgument // arguments that are repeated in headers
+	returned             *schema.Validator         // of structured results; nil if none is declared
 }
 
 func bind(_ context.Context, b *block, env adapters.Env) (adapters.Action, error) {
@@ -23,7 +27,20 @@ func bind(_ context.Context, b *block, env adapters.Env) (adapters.Action, error
 	if !ok {
 		return nil, errors.New("an mcp block names its connection")
 	}
-	return &action{block: b, server: s, readOnly: env.ReadOnly, idempotent: env.Idempotent}, nil
+	a := &action{block: b, server: s, readOnly: env.ReadOnly, idempotent: env.Idempotent}
+	var err error
+	if a.mirrored, err = client.MirroredArguments([]byte(b.pinned.InputSchema)); err != nil {
+		return nil, hcl.Blame(&b.Call, "The inputSchema of %s cannot be sent: %v.", b.Call, err)
+	}
+	if b.pinned.Output != nil {
+		a.returned = b.pinned.Output.Type().Opened().Compile()
+	}
+	release := s.monitor.Use(b.Call, b.pinned.Sent)
+	env.Defer(func() error {
+		release()
+		return nil
+	})
+	return a, nil
 }
 
 // Do implements adapters.Action.
@@ -79,7 +96,8 @@ func (a *action) mayRepeat(ctx context.Context, r *request, f *failure) bool {
 			return false
 		}
 	case f.paused:
-		if !a.idempotent && !a.readOnly || f.RetryAfter <= 0 || f.RetryAfter > maxRetryAfter {
+		isSafe := a.idempotent || a.readOnly || a.IdempotencyArgument != "" && r.call.Key != ""
+		if !isSafe || f.RetryAfter <= 0 || f.RetryAfter > maxRetryAfter {
 			return false
 		}
 	case f.isUnknown():
@@ -96,26 +114,85 @@ func (a *action) mayRepeat(ctx context.Context, r *request, f *failure) bool {
 	return r.call.Pace.Wait(ctx) == nil
 }
 
-// attempt sends a request once, in a session of its caller.
+// attempt sends a request once, or has mocks answer it.
 func (a *action) attempt(ctx context.Context, r *request) (*client.Result, *failure) {
-	session, err := client.Open(ctx, a.server.transport, a.server.options())
-	if err != nil {
-		return nil, a.server.openFailure(r, err)
+	sent := &client.Request{Name: a.Call, Arguments: r.arguments, Mirrored: a.mirrored}
+	if a.server.mocks == nil {
+		return a.callServer(ctx, r, sent)
 	}
-	defer session.Close()
-	span := a.startSpan(r, session)
-	r.setMeta(span)
-	r.call.Asked = time.Now()
-	r.call.Attempts++
-	result, err := session.Call(ctx, &client.Request{Name: a.Call, Arguments: r.arguments, Meta: r.meta})
-	r.call.Upstreams.Add(adapters.UpstreamCall{
-		Connection: a.server.name, Tool: a.Call, Protocol: session.Protocol(), Calls: 1,
-	})
-	if err != nil {
-		failed := a.server.failureOf(r, err)
-		span.End(adapters.ErrorType(&failed.Fault))
+	var failed *failure
+	r.setMeta(adapters.Span{})
+	sent.Meta = r.meta
+	result, err := a.server.mocks.call(ctx, sent, a.mockedDetails(),
+		func(ctx context.Context, sent *client.Request) (*client.Result, error) {
+			result, f := a.callServer(ctx, r, sent)
+			if failed = f; f != nil {
+				return nil, f.cause()
+			}
+			return result, nil
+		})
+	if failed == nil && err != nil {
+		failed = a.server.failureOf(r, err)
+	}
+	if failed != nil {
 		return nil, failed
 	}
-	span.End("")
 	return result, nil
+}
+
+// mockedDetails returns what mocks need to know of a call.
+func (a *action) mockedDetails() mockedDetails {
+	d := mockedDetails{readOnly: a.readOnly, structured: anyStructured}
+	if a.pinned.Output != nil {
+		d.structured = a.pinned.Output.Type()
+	}
+	return d
+}
+
+// callServer sends a request once, in a session of its caller in which the tool is as reviewed.
+func (a *action) callServer(ctx context.Context, r *request, sent *client.Request) (*client.Result, *failure) {
+	s := a.server
+	lease, err := s.sessions.Acquire(ctx, s.ownerOf(r.call))
+	if err != nil {
+		return nil, s.openFailure(r, err)
+	}
+	defer lease.Release()
+	session := lease.Session()
+	if err := session.drift.Admit(ctx, a.Call); err != nil {
+		failed := s.openFailure(r, err)
+		if failed.lost {
+			lease.Discard()
+		}
+		return nil, failed
+	}
+	span := a.startSpan(r, session.Session)
+	r.setMeta(span)
+	sent.Meta = r.meta
+	r.call.Asked = time.Now()
+	r.call.Attempts++
+	result, err := session.Call(ctx, sent)
+	if err == nil {
+		a.recordCall(r, session)
+		span.End("")
+		return result, nil
+	}
+	failed := s.failureOf(r, err)
+	if failed.lost {
+		lease.Discard()
+	}
+	if failed.unknownTool {
+		session.drift.Changed()
+	}
+	if !failed.NotSent {
+		a.recordCall(r, session)
+	}
+	span.End(adapters.ErrorType(&failed.Fault))
+	return nil, failed
+}
+
+// recordCall records a call for the audit log.
+func (a *action) recordCall(r *request, s *session) {
+	r.call.Upstreams.Add(adapters.UpstreamCall{
+		Connection: a.server.name, Tool: a.Call, Protocol: s.Protocol(), Definition: a.pinned.Digest(), Calls: 1,
+	})
 }

@@ -1,6 +1,9 @@
 package mcp
 
 import (
+	"errors"
+
+	"hatchel/adapters/mcp/definition"
 	"hatchel/hcl"
 	"hatchel/hcl/schema"
 )
@@ -14,6 +17,8 @@ type block struct {
 	Links               string
 	Delimit             bool
 	ForwardLogs         string
+
+	pinned *definition.Pinned // nil if the block has mistakes
 }
 
 // Values of the argument hidden_text.
@@ -36,7 +41,7 @@ func (b *block) spec() hcl.Spec {
 				`not read.`, "tool", "name", "read", "prompt", "resource", "task"),
 		hcl.Attr(&b.Arguments, "arguments", "The arguments of the call, as an object. In the objects written here, "+
 			"also in merge(…), a member that is one reference to something optional is left out when that is absent.").
-			AllowSecret().OmitAbsent().InputsByDefault(hcl.KeyInput).
+			AllowSecret().OmitAbsent().KeepMembers().InputsByDefault(hcl.KeyInput).
 			DefaultDoc("every input under its own name"),
 		hcl.Attr(&b.IdempotencyArgument, "idempotency_argument", "The argument of the tool that receives the "+
 			"idempotency key of the call."),
@@ -57,13 +62,36 @@ func (b *block) spec() hcl.Spec {
 // Describe implements hcl.Describer.
 func (b *block) Describe(conn *hcl.Connection) (hcl.Effects, error) {
 	effects := hcl.Effects{
-		Output:      outputType(anyStructured),
+		Output:      outputType(anyStructured, false),
 		Default:     hcl.DefaultResult{Content: "content", Text: "text", Member: "structured"},
 		Upstream:    conn.Name,
 		Destructive: true,
 		OpenWorld:   true,
 	}
-	return effects, nil
+	c, ok := conn.Config.(*connection)
+	if !ok || c.file == nil {
+		return effects, nil // the file was reported
+	}
+	pinned, err := c.file.Check(definition.Use{
+		Connection: conn.Name, Call: b.Call, CallField: &b.Call,
+		Arguments: b.Arguments, ArgumentsField: &b.Arguments,
+		IdempotencyArgument: b.IdempotencyArgument, IdempotencyArgumentField: &b.IdempotencyArgument,
+	})
+	if pinned == nil {
+		return effects, err
+	}
+	b.pinned = pinned
+	if pinned.Output != nil {
+		effects.Output = outputType(pinned.Output.Type(), true)
+	}
+	hints := pinned.Hints()
+	effects.Writes = hints.ReadOnly != nil && !*hints.ReadOnly
+	effects.Contradiction = pinned.Contradiction
+	if pinned.TaskSupport == "required" {
+		err = errors.Join(err, hcl.Blame(&b.Call, "%s runs as a task of its server, and an mcp block calls a tool that "+
+			"answers its call. Name a tool whose taskSupport is not \"required\".", b.Call))
+	}
+	return effects, err
 }
 
 var (
@@ -73,8 +101,11 @@ var (
 	boolType      = &schema.Type{Kind: schema.Bool}
 )
 
-// outputType returns the type of the root output.
-func outputType(structured *schema.Type) *schema.Type {
+// outputType returns the type of the root output. A declared structured result is checked when it is read.
+func outputType(structured *schema.Type, declared bool) *schema.Type {
+	if declared {
+		structured = structured.Opened()
+	}
 	return schema.ObjectOf(
 		&schema.Member{Name: "content", Type: anyContent},
 		&schema.Member{Name: "text", Type: textType},

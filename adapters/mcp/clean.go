@@ -37,7 +37,7 @@ func (c *cleaner) text(text string) string {
 // json returns a JSON value whose strings and names have no hidden characters. Its error is that two members of an
 // object have the same name then.
 func (c *cleaner) json(raw []byte) ([]byte, error) {
-	if c.keep || isPlainJSON(raw) {
+	if c.keep || raw == nil || isPlainJSON(raw) {
 		return raw, nil
 	}
 	s := jsonscan.NewLossy(raw, maxDepth)

@@ -1,9 +1,11 @@
 package mcp
 
 import (
+	"errors"
 	"time"
 
 	"hatchel/adapters/credential/auth"
+	"hatchel/adapters/mcp/definition"
 	"hatchel/hcl"
 	"hatchel/hcl/decode"
 )
@@ -29,7 +31,8 @@ type connection struct {
 	MaxMessage   hcl.Size
 	Env          *hcl.KeyValues
 
-	pinned []byte // the content of the file of definitions
+	pinned []byte           // the content of the file of definitions
+	file   *definition.File // nil if it was not read
 }
 
 // Values of the argument sessions.
@@ -81,7 +84,7 @@ func (c *connection) spec() hcl.Spec {
 		hcl.Spec{
 			hcl.Attr(&c.Definitions, "definitions", "The file of the definitions of the server's tools, relative to "+
 				"the configuration directory. `hatchel import mcp` writes it. A tool whose definition differs at "+
-				"the server is refused.").Require().ReadInto(&c.pinned),
+				"the server is refused.").Require().ReadInto(&c.pinned).Check(c.readDefinitions),
 			hcl.Headers(&c.Headers, "headers", "Headers of every request. They may read `caller`; a call whose header "+
 				"is null is refused.").FixedKeys(),
 			hcl.Block(&c.Auth, "auth", "How requests are authenticated.", (*auth.Block).Spec),
@@ -114,6 +117,23 @@ func (c *connection) spec() hcl.Spec {
 				AllowSecret().FixedKeys(),
 		},
 	)
+}
+
+// readDefinitions reads the file of definitions.
+func (c *connection) readDefinitions(d *decode.Decoder, r hcl.Range) {
+	if c.pinned == nil {
+		return
+	}
+	file, err := definition.Read(c.pinned)
+	if failed, ok := errors.AsType[*definition.FileError](err); ok && failed.Line > 0 {
+		d.Diags.Errorf(r, "Invalid definitions", "%s:%d: %s", c.Definitions, failed.Line, failed.Text)
+		return
+	}
+	if err != nil {
+		d.Diags.Errorf(r, "Invalid definitions", "%s: %s", c.Definitions, err)
+		return
+	}
+	c.pinned, c.file = nil, &file
 }
 
 // asksField declares what a server may ask.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"hatchel/adapters"
+	"hatchel/adapters/mcp/client"
 	"hatchel/hcl"
 	"hatchel/hcl/diag"
 	"hatchel/internal/hostname"
@@ -29,10 +30,13 @@ func (c *connection) Check() error {
 	checks.Refuse(c.Command == nil && c.Env != nil, &c.Env, "env belongs to command. A server with a url has "+
 		"headers and auth.")
 	c.checkAsks(&checks)
+	c.checkShared(&checks)
 	adapters.CheckHeaderNames(&checks, &c.Headers, c.Headers.Names())
 	c.Auth.CheckSigned(&checks, &c.Headers, c.Headers.Names())
 	if c.Auth != nil {
 		c.Auth.Check(&checks)
+		checks.Refuse(!c.Auth.SetsHeaders(), &c.Auth, "Requests of an mcp connection are authenticated by headers: "+
+			"bearer, basic, header, oauth2, google or entra.")
 	}
 	return checks.Err()
 }
@@ -51,6 +55,22 @@ func (c *connection) checkURL(checks *adapters.Checks) {
 		"Write auth { basic = { username = …, password = secret.… } } instead.")
 	checks.Refuse(u.Fragment != "", &c.URL, "url must not contain a fragment, because it is not sent.")
 	c.Auth.CheckAddress(checks, &c.URL, u)
+}
+
+// checkShared refuses a session of several callers that depends on one of them.
+func (c *connection) checkShared(checks *adapters.Checks) {
+	if c.Sessions != sessionsShared || c.Protocol == client.Revision20260728 {
+		return
+	}
+	const text = `%s, and a session that all callers share cannot tell them apart. Write sessions = "caller"%s.`
+	modern := `, or protocol = "2026-07-28", which has no sessions`
+	if c.Command != nil {
+		modern = ""
+	}
+	checks.Refuse(len(c.Asks) > 0 && !slices.Equal(c.Asks, []string{asksRoots}), &c.Sessions, text,
+		"The server may ask the user of a call", modern)
+	checks.Refuse(c.OnBehalf() != nil, &c.Sessions, text, "Each caller has a token of their own", modern)
+	checks.Refuse(c.OnBehalf() == nil && c.callerSpecific(), &c.Sessions, text, "A header reads caller", modern)
 }
 
 // checkAsks refuses hosts without questions that name pages, and the other way round.

@@ -21,6 +21,16 @@ type failure struct {
 	refused    bool // by the server, for the credentials of the request
 	paused     bool // the server asks for a pause before the next request
 	repeatable bool // nothing was sent, and the next attempt may succeed
+
+	unknownTool bool // the server does not know the tool
+}
+
+// cause returns the error that the failure was made of, or the failure.
+func (f *failure) cause() error {
+	if f.Cause != nil {
+		return f.Cause
+	}
+	return &f.Fault
 }
 
 // isUnknown reports whether nothing is known of what the attempt did.
@@ -49,6 +59,7 @@ func (s *server) failureOf(r *request, err error) *failure {
 		f.NotSent, f.SaysNotSent, f.Unavailable, f.repeatable = true, true, true, true
 		f.Message = unreachable(err)
 	case client.Rejected:
+		f.unknownTool = e.RPC != nil && (e.RPC.Code == codeInvalidParams || e.RPC.Code == codeMethodNotFound)
 		f.Message = "the server of this tool refused the call" + s.quote(r, e.RPC)
 	case client.Status:
 		s.describeStatus(f, r, e)
@@ -98,6 +109,12 @@ func (s *server) describeStatus(f *failure, r *request, e *client.Error) {
 		f.Advice = fmt.Sprintf("try again in %v", max(f.RetryAfter.Round(time.Second), time.Second))
 	}
 }
+
+// Codes of JSON-RPC of a server that does not know a tool.
+const (
+	codeInvalidParams  = -32602
+	codeMethodNotFound = -32601
+)
 
 const maxQuote = 1000 // characters of an error of a server in a message
 

@@ -8,7 +8,11 @@ import (
 
 // Plan implements adapters.Planner. It returns the tool of the server and the arguments.
 func (a *action) Plan(call *adapters.Call) ([]adapters.Effect, error) {
-	arguments, err := a.encodeArguments(call)
+	values, err := a.evalArguments(call)
+	var arguments []byte
+	if err == nil {
+		arguments, err = encodeArguments(values)
+	}
 	if err != nil {
 		return nil, &adapters.Fault{Message: err.Error(), NotSent: true}
 	}

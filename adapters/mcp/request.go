@@ -16,6 +16,7 @@ import (
 	"hatchel/adapters"
 	"hatchel/adapters/scrub"
 	"hatchel/hcl"
+	"hatchel/hcl/functions"
 	"hatchel/hcl/value"
 )
 
@@ -41,16 +42,43 @@ type headers struct {
 
 // compile returns the request of a call.
 func (a *action) compile(call *adapters.Call) (*request, error) {
-	arguments, err := a.encodeArguments(call)
-	if err != nil {
-		return nil, &adapters.Fault{Message: err.Error(), NotSent: true}
+	arguments, err := a.evalArguments(call)
+	if err == nil {
+		err = a.checkArguments(call, arguments)
 	}
-	return &request{arguments: arguments, call: call}, nil
+	var encoded []byte
+	if err == nil {
+		encoded, err = encodeArguments(arguments)
+	}
+	if err != nil {
+		return nil, &adapters.Fault{Message: err.Error(), NotSent: true, SaysNotSent: true}
+	}
+	return &request{arguments: encoded, call: call}, nil
 }
 
-// encodeArguments returns the arguments of a call as JSON, with the idempotency key if the block names an argument for
-// it.
-func (a *action) encodeArguments(call *adapters.Call) ([]byte, error) {
+// checkArguments checks arguments by the pinned definition. Its error is for the model.
+func (a *action) checkArguments(call *adapters.Call, arguments map[string]any) error {
+	resolved, err := value.ResolveAll(arguments)
+	if err != nil {
+		return err
+	}
+	hidden := a.Arguments != nil && a.Arguments.Typed.Sensitive
+	violations, err := a.pinned.Input.Check(resolved, &functions.Context{Call: call.Frame.Context}, hidden)
+	if err != nil {
+		return errors.New("checking the arguments of " + a.Call + " took too long")
+	}
+	if len(violations) == 0 {
+		return nil
+	}
+	var list []string
+	for _, violation := range violations[:min(len(violations), maxViolations)] {
+		list = append(list, violation.String())
+	}
+	return fmt.Errorf("the server of this tool does not accept these arguments: %s", strings.Join(list, "; "))
+}
+
+// evalArguments returns the arguments of a call, with the idempotency key if the block names an argument for it.
+func (a *action) evalArguments(call *adapters.Call) (map[string]any, error) {
 	arguments := map[string]any{}
 	if a.Arguments != nil {
 		v, err := a.Arguments.Eval(call.Frame)
@@ -73,8 +101,13 @@ func (a *action) encodeArguments(call *adapters.Call) ([]byte, error) {
 		arguments[a.IdempotencyArgument] = call.Key
 	}
 	if arguments == nil {
-		return []byte("{}"), nil
+		arguments = map[string]any{}
 	}
+	return arguments, nil
+}
+
+// encodeArguments returns arguments as JSON.
+func encodeArguments(arguments map[string]any) ([]byte, error) {
 	out, err := value.AppendJSON(make([]byte, 0, 256), arguments)
 	if err != nil {
 		return nil, fmt.Errorf("the arguments cannot be sent as JSON: %w", err)

@@ -8,6 +8,7 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/adapters/mcp/client"
+	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 	"hatchel/internal/cut"
 )
@@ -18,7 +19,8 @@ const maxErrorText = 4 << 10 // bytes of the text of a result that is an error
 func (a *action) output(call *adapters.Call, result *client.Result) (map[string]any, error) {
 	clean := cleaner{keep: a.HiddenText == hiddenKeep}
 	r := contentReader{connection: a.server.name, links: a.Links, clean: &clean}
-	if err := r.read(result.Content); err != nil {
+	err := r.read(result.Content)
+	if err != nil {
 		return nil, invalidResult(err)
 	}
 	if result.IsError {
@@ -27,12 +29,12 @@ func (a *action) output(call *adapters.Call, result *client.Result) (map[string]
 	out := map[string]any{
 		"content": &r.out, "text": joinTexts(r.out.Blocks), "truncated": r.count() > 0, "structured": nil,
 	}
-	if result.Structured != nil {
-		raw, err := clean.json(result.Structured)
-		if err != nil {
+	if result.Structured != nil || a.returned != nil {
+		s := &structured{of: a}
+		if s.raw, err = clean.json(result.Structured); err != nil {
 			return nil, invalidResult(err)
 		}
-		out["structured"] = &structured{raw: raw}
+		out["structured"] = s
 	}
 	if a.Delimit {
 		r.out.Delimiter = newDelimiter(a.server.name)
@@ -66,22 +68,53 @@ func newDelimiter(connection string) string {
 	return connection + " " + hex.EncodeToString(random[:])
 }
 
-// structured is a structured result, which is decoded on first use. It is safe for concurrent use.
+// structured is a structured result, which is decoded on first use, and checked by the pinned definition. It is safe
+// for concurrent use.
 type structured struct {
-	raw  []byte // valid JSON, never modified
+	of   *action
+	raw  []byte // valid JSON, never modified; nil if there is none, although the definition promises one
 	once sync.Once
 	v    any
 	err  error
 }
 
 // AppendJSON implements value.LazyJSON.
-func (s *structured) AppendJSON(dst []byte) []byte { return append(dst, s.raw...) }
+func (s *structured) AppendJSON(dst []byte) []byte {
+	if s.raw == nil {
+		return append(dst, "null"...)
+	}
+	return append(dst, s.raw...)
+}
+
+// IsAbsent reports whether the server has sent none.
+func (s *structured) IsAbsent() bool { return s.raw == nil }
 
 // Weight returns that of the decoded value; see value.Weight.
 func (s *structured) Weight() int64 { return value.WeightOfJSON(s.raw) }
 
 // Value implements value.LazyJSON.
 func (s *structured) Value() (any, error) {
-	s.once.Do(func() { s.v, s.err = value.Decode(s.raw) })
+	s.once.Do(func() { s.v, s.err = s.read() })
 	return s.v, s.err
+}
+
+const maxViolations = 5
+
+func (s *structured) read() (any, error) {
+	if s.raw == nil {
+		return nil, &value.FormError{Text: "the result of " + s.of.Call + " has no structured content"}
+	}
+	v, err := value.Decode(s.raw)
+	if err != nil || s.of.returned == nil {
+		return v, err
+	}
+	checked, violations, err := s.of.returned.Check(v, schema.Unlimited)
+	if err != nil || len(violations) == 0 {
+		return checked, err
+	}
+	var list []string
+	for _, violation := range violations[:min(len(violations), maxViolations)] {
+		list = append(list, violation.String())
+	}
+	return nil, &value.FormError{Text: strings.Join(list, "; ")}
 }

@@ -110,6 +110,9 @@ func Resolved(v any, err error) (any, error) {
 		return v, err
 	}
 	if v, err = value.Resolve(v); err != nil {
+		if form, ok := errors.AsType[*value.FormError](err); ok {
+			return nil, form
+		}
 		return nil, errors.New("a value of the answer is not valid JSON")
 	}
 	return v, nil

@@ -32,6 +32,11 @@ type LazyJSON interface {
 	Value() (any, error)
 }
 
+// FormError is the error of a LazyJSON whose value has another form than its type says.
+type FormError struct{ Text string } // a clause for the model
+
+func (e *FormError) Error() string { return e.Text }
+
 // Resolve returns the decoded value of a LazyJSON, and any other value unchanged.
 func Resolve(v any) (any, error) {
 	if d, ok := v.(LazyJSON); ok {

@@ -120,6 +120,9 @@ func (b *Block) OnBehalf() *hcl.Delegation {
 	return nil
 }
 
+// SetsHeaders reports whether requests are authenticated by headers that do not depend on the rest of the request.
+func (b *Block) SetsHeaders() bool { return b.query == nil && b.sigv4 == nil }
+
 // HeaderNames returns the names of the headers that authenticate requests.
 func (b *Block) HeaderNames() []string {
 	switch {

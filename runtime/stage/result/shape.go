@@ -93,6 +93,9 @@ func (s *Shaper) shapeValue(r *Result, f *hcl.Frame) (err error) {
 	case s.defaults.member != "" || s.defaults.members != nil:
 		r.Value, err = s.defaults.value(f.Output)
 		// another server may answer with content alone, unless the tool declares what it returns
+		if absent, ok := r.Value.(interface{ IsAbsent() bool }); ok && absent.IsAbsent() {
+			r.Value = nil
+		}
 		r.HasValue = s.defaults.content == "" || r.Value != nil || s.tool.Returns != nil
 	}
 	if err != nil {
@@ -100,6 +103,9 @@ func (s *Shaper) shapeValue(r *Result, f *hcl.Frame) (err error) {
 	}
 	if s.tool.ReturnsValidator == nil || !r.HasValue {
 		return nil
+	}
+	if form, ok := formError(r.Value); ok && s.tool.Result == nil {
+		return &adapters.Fault{Message: wrongForm + form.Text, Change: adapters.ChangeDone}
 	}
 	ctx, cancel := context.WithTimeout(f.Context, s.tool.Timeout) // the frame has none after backends were called
 	defer cancel()
@@ -114,8 +120,7 @@ func (s *Shaper) shapeValue(r *Result, f *hcl.Frame) (err error) {
 		return &adapters.Fault{Message: fmt.Sprintf(format, failure.FormatDuration(s.tool.Timeout)), Cause: err}
 	}
 	if len(violations) > 0 && s.defaults.content != "" {
-		const text = "the call succeeded, but its result has the wrong form:\n"
-		return &adapters.Fault{Message: text + ListViolations(violations), Change: adapters.ChangeDone}
+		return &adapters.Fault{Message: wrongForm + joinViolations(violations), Change: adapters.ChangeDone}
 	}
 	if len(violations) > 0 {
 		const text = "the result does not match the type that this tool declares, so it was not sent:\n"

@@ -8,6 +8,7 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 )
 
@@ -27,6 +28,28 @@ func (s *Shaper) shapeContent(r *Result, f *hcl.Frame) error {
 	}
 	r.Blocks = s.appendUpstream(r.Blocks, content)
 	return nil
+}
+
+const wrongForm = "the call succeeded, but its result has the wrong form: "
+
+// formError returns why a value has another form than its type says. It reports false for one that has not.
+func formError(v any) (*value.FormError, bool) {
+	lazy, ok := v.(value.LazyJSON)
+	if !ok {
+		return nil, false
+	}
+	_, err := lazy.Value()
+	return errors.AsType[*value.FormError](err)
+}
+
+// joinViolations returns the first violations as one line.
+func joinViolations(violations []schema.Violation) string {
+	const most = 5
+	var all []string
+	for _, v := range violations[:min(len(violations), most)] {
+		all = append(all, v.String())
+	}
+	return strings.Join(all, "; ")
 }
 
 // appendUpstream appends the blocks of another server as an array. All texts together are truncated as one text is, and
