@@ -28,6 +28,8 @@ type Source struct {
 	HCL string            // the configuration
 	Dir string            // the configuration directory; a new one if empty
 	Env map[string]string // the environment that variables and secrets are read from
+	// Files are other files of the configuration directory, by name.
+	Files map[string]string
 	// Mocks answer in place of what is outside of the process; nil for the real thing.
 	Mocks adapters.Mocks
 }
@@ -81,7 +83,11 @@ func bind(t testing.TB, s Source) (*BoundTool, error) {
 	if s.Dir == "" {
 		s.Dir = t.TempDir()
 	}
-	cfg, diags := hcl.Load(fstest.MapFS{"main.hcl": {Data: []byte(s.HCL)}}, s.Set.Kinds(), s.options())
+	files := fstest.MapFS{"main.hcl": {Data: []byte(s.HCL)}}
+	for name, content := range s.Files {
+		files[name] = &fstest.MapFile{Data: []byte(content)}
+	}
+	cfg, diags := hcl.Load(files, s.Set.Kinds(), s.options())
 	if diags.HasErrors() {
 		return nil, toError(diags)
 	}
@@ -160,6 +166,7 @@ func (b *BoundTool) env(handle any) adapters.Env {
 		Mocks:      b.mocks,
 		Log:        slog.New(slog.NewTextHandler(b.Log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Version:    "test",
+		ReadOnly:   b.Tool.ReadOnly, Idempotent: b.Tool.ReadOnly || b.Tool.Idempotent,
 		Warn: func(_ any, summary, detail string) {
 			b.Warnings = append(b.Warnings, summary+": "+detail)
 		},

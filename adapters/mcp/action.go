@@ -53,7 +53,7 @@ func (a *action) Do(ctx context.Context, call *adapters.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	result, err := a.send(context.WithValue(ctx, requestKey{}, r), r)
+	result, err := a.send(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func (a *action) send(ctx context.Context, r *request) (*client.Result, error) {
 	if !a.mayRepeat(ctx, r, failed) {
 		return nil, &failed.Fault
 	}
-	result, again := a.ask(ctx, r)
+	result, again := a.ask(ctx, r.again())
 	if again == nil {
 		return result, nil
 	}
@@ -114,75 +114,38 @@ func (a *action) mayRepeat(ctx context.Context, r *request, f *failure) bool {
 	return r.call.Pace.Wait(ctx) == nil
 }
 
-// attempt sends a request once, or has mocks answer it.
+// attempt sends a request once, in a session of its caller in which the tool is as reviewed.
 func (a *action) attempt(ctx context.Context, r *request) (*client.Result, *failure) {
-	sent := &client.Request{Name: a.Call, Arguments: r.arguments, Mirrored: a.mirrored}
-	if a.server.mocks == nil {
-		return a.callServer(ctx, r, sent)
-	}
-	var failed *failure
-	r.setMeta(adapters.Span{})
-	sent.Meta = r.meta
-	result, err := a.server.mocks.call(ctx, sent, a.mockedDetails(),
-		func(ctx context.Context, sent *client.Request) (*client.Result, error) {
-			result, f := a.callServer(ctx, r, sent)
-			if failed = f; f != nil {
-				return nil, f.cause()
-			}
-			return result, nil
-		})
-	if failed == nil && err != nil {
-		failed = a.server.failureOf(r, err)
-	}
-	if failed != nil {
-		return nil, failed
-	}
-	return result, nil
-}
-
-// mockedDetails returns what mocks need to know of a call.
-func (a *action) mockedDetails() mockedDetails {
-	d := mockedDetails{readOnly: a.readOnly, structured: anyStructured}
-	if a.pinned.Output != nil {
-		d.structured = a.pinned.Output.Type()
-	}
-	return d
-}
-
-// callServer sends a request once, in a session of its caller in which the tool is as reviewed.
-func (a *action) callServer(ctx context.Context, r *request, sent *client.Request) (*client.Result, *failure) {
 	s := a.server
-	lease, err := s.sessions.Acquire(ctx, s.ownerOf(r.call))
+	detached, err := s.detach(ctx, r.call)
+	if err != nil {
+		return nil, s.openFailure(r, err)
+	}
+	outside := context.WithValue(ctx, requestKey{}, detached)
+	lease, err := s.sessions.Acquire(outside, s.owner(r.call))
 	if err != nil {
 		return nil, s.openFailure(r, err)
 	}
 	defer lease.Release()
 	session := lease.Session()
-	if err := session.drift.Admit(ctx, a.Call); err != nil {
-		failed := s.openFailure(r, err)
-		if failed.lost {
-			lease.Discard()
-		}
-		return nil, failed
+	if err := session.drift.Admit(outside, a.Call); err != nil {
+		s.discardLost(lease, err)
+		return nil, s.openFailure(r, err)
 	}
 	span := a.startSpan(r, session.Session)
 	r.setMeta(span)
-	sent.Meta = r.meta
 	r.call.Asked = time.Now()
 	r.call.Attempts++
-	result, err := session.Call(ctx, sent)
+	result, err := session.Call(context.WithValue(ctx, requestKey{}, r), &client.Request{
+		Name: a.Call, Arguments: r.arguments, Meta: r.meta, Mirrored: a.mirrored,
+	})
 	if err == nil {
 		a.recordCall(r, session)
 		span.End("")
 		return result, nil
 	}
+	s.discardLost(lease, err)
 	failed := s.failureOf(r, err)
-	if failed.lost {
-		lease.Discard()
-	}
-	if failed.unknownTool {
-		session.drift.Changed()
-	}
 	if !failed.NotSent {
 		a.recordCall(r, session)
 	}

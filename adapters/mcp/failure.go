@@ -17,20 +17,11 @@ import (
 // failure is an attempt that did not succeed.
 type failure struct {
 	adapters.Fault
-	lost       bool // the server no longer knows the session
 	refused    bool // by the server, for the credentials of the request
 	paused     bool // the server asks for a pause before the next request
 	repeatable bool // nothing was sent, and the next attempt may succeed
 
-	unknownTool bool // the server does not know the tool
-}
-
-// cause returns the error that the failure was made of, or the failure.
-func (f *failure) cause() error {
-	if f.Cause != nil {
-		return f.Cause
-	}
-	return &f.Fault
+	err error // that the failure was made of; it may repeat credentials
 }
 
 // isUnknown reports whether nothing is known of what the attempt did.
@@ -40,7 +31,7 @@ func (f *failure) isUnknown() bool { return f.Change == adapters.ChangeUnknown }
 func (s *server) failureOf(r *request, err error) *failure {
 	var fault *adapters.Fault
 	if errors.As(err, &fault) { // nothing was sent: no session, a tool that is withdrawn, no credentials
-		f := &failure{Fault: *fault}
+		f := &failure{Fault: *fault, err: err}
 		f.NotSent = true
 		return f
 	}
@@ -51,20 +42,24 @@ func (s *server) failureOf(r *request, err error) *failure {
 	e, ok := errors.AsType[*client.Error](err)
 	if !ok {
 		const message = "the call of the server of this tool failed"
-		return &failure{Fault: adapters.Fault{Message: message, Cause: err, Change: adapters.ChangeUnknown}}
+		return &failure{
+			Fault: adapters.Fault{Message: message, Cause: err, Change: adapters.ChangeUnknown}, err: err,
+		}
 	}
-	f := &failure{Fault: adapters.Fault{Cause: err, RetryAfter: e.RetryAfter, Status: e.Status}}
+	f := &failure{Fault: adapters.Fault{Cause: err, RetryAfter: e.RetryAfter, Status: e.Status}, err: err}
+	if e.RPC != nil { // its text may repeat what was sent
+		f.Cause = errors.New(r.scrub(err.Error()))
+	}
 	switch e.Kind {
 	case client.NotSent:
 		f.NotSent, f.SaysNotSent, f.Unavailable, f.repeatable = true, true, true, true
 		f.Message = unreachable(err)
 	case client.Rejected:
-		f.unknownTool = e.RPC != nil && (e.RPC.Code == codeInvalidParams || e.RPC.Code == codeMethodNotFound)
 		f.Message = "the server of this tool refused the call" + s.quote(r, e.RPC)
 	case client.Status:
 		s.describeStatus(f, r, e)
 	case client.SessionLost:
-		f.lost, f.NotSent, f.repeatable = true, true, true
+		f.NotSent, f.repeatable = true, true
 		f.Message = "the session with the server of this tool has ended"
 	case client.Invalid:
 		f.Change, f.Message = adapters.ChangeUnknown, "the server of this tool has sent an answer that is not valid"
@@ -110,12 +105,6 @@ func (s *server) describeStatus(f *failure, r *request, e *client.Error) {
 	}
 }
 
-// Codes of JSON-RPC of a server that does not know a tool.
-const (
-	codeInvalidParams  = -32602
-	codeMethodNotFound = -32601
-)
-
 const maxQuote = 1000 // characters of an error of a server in a message
 
 // quote returns what an error of a server says, after a message.
@@ -153,7 +142,7 @@ func refusedQuestion(q *client.InputRequired) *failure {
 		what, _, _ = strings.Cut(q.Questions[0].Method, "/")
 	}
 	const message = "the server asked a question that this configuration does not allow (%s)"
-	return &failure{Fault: adapters.Fault{Message: fmt.Sprintf(message, what)}}
+	return &failure{Fault: adapters.Fault{Message: fmt.Sprintf(message, what)}, err: q}
 }
 
 // afterDeadline returns the error of a call whose time is over, or that was cancelled.

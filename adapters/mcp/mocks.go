@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,10 +22,10 @@ func (a *action) ask(ctx context.Context, r *request) (*client.Result, *failure)
 	m := &mockedServer{mocks: a.server.mocks, connection: a.server.name}
 	var failed *failure
 	result, err := m.call(ctx, &client.Request{Name: a.Call, Arguments: r.arguments},
-		mockedDetails{readOnly: a.readOnly}, func(ctx context.Context, _ *client.Request) (*client.Result, error) {
+		a.mockedDetails(), func(ctx context.Context, _ *client.Request) (*client.Result, error) {
 			result, f := a.attempt(ctx, r)
 			if failed = f; f != nil {
-				return nil, cmp.Or(f.Cause, error(&f.Fault))
+				return nil, f.err
 			}
 			return result, nil
 		})
@@ -37,6 +36,15 @@ func (a *action) ask(ctx context.Context, r *request) (*client.Result, *failure)
 		return nil, a.server.failureOf(r, err)
 	}
 	return result, nil
+}
+
+// mockedDetails returns what mocks need to know of a call.
+func (a *action) mockedDetails() mockedDetails {
+	d := mockedDetails{readOnly: a.readOnly, structured: anyStructured}
+	if a.pinned.Output != nil {
+		d.structured = a.pinned.Output.Type()
+	}
+	return d
 }
 
 // callTool sends one request to the server: it is that of a session.

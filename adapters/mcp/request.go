@@ -20,13 +20,14 @@ import (
 	"hatchel/hcl/value"
 )
 
-// request is one call of a tool with all values.
+// request is one attempt of a call of a tool, with all values.
 type request struct {
 	arguments []byte // an object
 	meta      []byte // an object
 	call      *adapters.Call
 
 	traceparent string // of the attempt; empty for none
+	outlives    bool   // it is that of a session, whose credentials are renewed
 
 	mu   sync.Mutex
 	last *headers // that were sent last; nil before the first; guarded by mu
@@ -132,22 +133,62 @@ func (r *request) setMeta(span adapters.Span) {
 	r.meta = append(meta, '}')
 }
 
-// requestKey is the key of the *request in the context of a call and of what the call makes a session do.
+// requestKey is the key of the *request in the context of a call, and of what a session does outside of calls.
 type requestKey struct{}
 
-// newHeader returns the headers of one HTTP request: those of the connection and its credentials, built anew. In a
-// request that no call needs, the connection has none that depend on a call.
+// again returns the request of another attempt.
+func (r *request) again() *request { return &request{arguments: r.arguments, call: r.call} }
+
+// detach returns the request for what a session does outside of calls, such as listing its tools: it outlives the call,
+// of which it keeps the identity of the caller if the headers depend on it.
+func (s *server) detach(ctx context.Context, call *adapters.Call) (*request, error) {
+	frame := hcl.NewFrame(context.WithoutCancel(ctx), s.dir, time.Now)
+	detached := &adapters.Call{Frame: frame}
+	if s.callerSpecific() && call.Frame.Caller != nil {
+		text, err := value.AppendJSON(nil, call.Frame.ReadCaller())
+		if err != nil {
+			return nil, err
+		}
+		members, err := value.Decode(text)
+		if err != nil {
+			return nil, err
+		}
+		caller, _ := members.(map[string]any)
+		frame.Caller, detached.Owner, detached.Token = hcl.CallerMembers(caller), strings.Clone(call.Owner), call.Token
+	}
+	return &request{call: detached, outlives: true}, nil
+}
+
+// newHeader returns the headers of one HTTP request: those of the connection and its credentials, built anew. What
+// follows the request of a call, such as its cancellation, has the same headers, because the call may be over then.
 func (s *server) newHeader(ctx context.Context) (nethttp.Header, error) {
-	sent, ofCall := ctx.Value(requestKey{}).(*request)
-	if !ofCall && s.callerSpecific() {
-		return nil, errNoCaller
+	sent, ok := ctx.Value(requestKey{}).(*request)
+	if !ok {
+		if s.callerSpecific() {
+			return nil, errNoCaller
+		}
+		sent = &request{call: &adapters.Call{Frame: hcl.NewFrame(ctx, s.dir, time.Now)}}
 	}
-	r := &headers{header: nethttp.Header{"User-Agent": {s.userAgent}}}
-	if ofCall {
-		r.call = sent.call
-	} else {
-		r.call = &adapters.Call{Frame: hcl.NewFrame(ctx, s.dir, time.Now)}
+	sent.mu.Lock()
+	defer sent.mu.Unlock()
+	if sent.last == nil || sent.outlives {
+		h, err := s.compileHeaders(ctx, sent)
+		if err != nil {
+			return nil, err
+		}
+		sent.last = h
 	}
+	return sent.last.header.Clone(), nil
+}
+
+// compileHeaders computes the headers of a request. The caller holds sent.mu.
+func (s *server) compileHeaders(ctx context.Context, sent *request) (*headers, error) {
+	call := *sent.call
+	if sent.outlives { // each computation has the memory of a call
+		frame := *call.Frame
+		call.Frame = &frame
+	}
+	r := &headers{call: &call, header: nethttp.Header{"User-Agent": {s.userAgent}}}
 	if err := r.AddHeaders(r.call.Frame, s.Headers); err != nil {
 		return nil, err
 	}
@@ -160,18 +201,13 @@ func (s *server) newHeader(ctx context.Context) (nethttp.Header, error) {
 			return nil, err
 		}
 	}
-	if ofCall && sent.traceparent != "" && r.header["Traceparent"] == nil {
+	if sent.traceparent != "" && r.header["Traceparent"] == nil {
 		r.header["Traceparent"] = []string{sent.traceparent}
 		if state := r.call.Tracestate; state != "" {
 			r.header["Tracestate"] = []string{state}
 		}
 	}
-	if ofCall {
-		sent.mu.Lock()
-		sent.last = r
-		sent.mu.Unlock()
-	}
-	return r.header, nil
+	return r, nil
 }
 
 // errNoCaller is why nothing is sent to a server that gets the credentials of callers, outside of their calls.

@@ -1,0 +1,162 @@
+package mcp
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"hatchel/adapters"
+	"hatchel/adapters/mcp/client"
+	"hatchel/adapters/mcp/drift"
+	"hatchel/adapters/mcp/pool"
+	"hatchel/internal/cut"
+)
+
+// session is one session with the server, whose list is compared with what was reviewed.
+type session struct {
+	*client.Session
+	drift *drift.Session
+}
+
+// Close implements pool.Session.
+func (s *session) Close() {
+	s.drift.Close()
+	s.Session.Close()
+}
+
+const (
+	defaultMaxSessions = 256 // over HTTP
+	openTimeout        = 20 * time.Second
+)
+
+// compareLists makes what compares the lists of sessions.
+func (s *server) compareLists(env adapters.Env) {
+	s.changed = env.StateChanged
+	s.monitor = drift.New(drift.Options{
+		Pins: *s.file, Compatible: s.OnDrift == driftCompatible, Refresh: s.Refresh, PerCaller: s.callerSpecific(),
+		Changed: s.report, Log: env.Log,
+	})
+}
+
+// openSessions makes the pool of sessions.
+func (s *server) openSessions(ctx context.Context, env adapters.Env) {
+	s.sessions = pool.New(ctx, pool.Config[*session]{
+		Connection: s.name, Open: s.openSession, Max: cmp.Or(s.MaxSessions, defaultMaxSessions), Idle: s.Idle,
+		PerCall: s.Sessions == sessionsCall,
+	})
+	env.Defer(func() error {
+		s.sessions.Close()
+		return nil
+	})
+}
+
+// openSession opens a session. Its context has the request of detach.
+func (s *server) openSession(ctx context.Context, _ string) (*session, error) {
+	opening, cancel := context.WithTimeout(ctx, openTimeout)
+	defer cancel()
+	compared := s.monitor.NewSession()
+	options := s.options()
+	options.Changed = compared.Changed
+	opened, err := client.Open(opening, s.transport, options)
+	if err != nil {
+		compared.Close()
+		s.recordFailure(ctx, err)
+		return nil, err
+	}
+	s.recordAnswer(opened.Protocol())
+	compared.Begin(context.WithoutCancel(ctx), opened.Tools)
+	return &session{opened, compared}, nil
+}
+
+// owner returns whose session a call uses. Over HTTP with 2026-07-28, which has no sessions, callers share one, unless
+// the server may list something else for each of them.
+func (s *server) owner(call *adapters.Call) string {
+	if s.callerSpecific() {
+		return call.Owner
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.Sessions == sessionsShared || s.protocol == client.Revision20260728 && s.URL != "" {
+		return ""
+	}
+	return call.Owner
+}
+
+// maxFailure is how many characters are kept of why the server does not answer.
+const maxFailure = 500
+
+// recordFailure records that the server does not answer. The end of the request, and what only its caller lacks, are no
+// failures of the server.
+func (s *server) recordFailure(ctx context.Context, err error) {
+	if ctx.Err() != nil || errors.As(err, new(*adapters.Fault)) || errors.Is(err, errNoCaller) {
+		return
+	}
+	s.setHealth("", cut.Runes(err.Error(), maxFailure))
+}
+
+// recordAnswer records that the server answers, and the revision that it speaks.
+func (s *server) recordAnswer(protocol string) { s.setHealth(protocol, "") }
+
+func (s *server) setHealth(protocol, failure string) {
+	s.mu.Lock()
+	isNew := s.failure != failure || failure == "" && s.protocol != protocol
+	s.failure = failure
+	if protocol != "" {
+		s.protocol = protocol
+	}
+	s.mu.Unlock()
+	if isNew {
+		s.report()
+	}
+}
+
+// report has the state of the server read again.
+func (s *server) report() {
+	if s.changed != nil {
+		s.changed()
+	}
+}
+
+// UpstreamState implements adapters.Upstream.
+func (s *server) UpstreamState() adapters.UpstreamState {
+	listed := s.monitor.State()
+	state := adapters.UpstreamState{State: adapters.UpstreamStarting, Unused: listed.Unused, Drift: listed.Drift}
+	if s.sessions == nil { // tests answer in place of the server
+		return state
+	}
+	state.Sessions = len(s.sessions.Sessions())
+	s.mu.Lock()
+	state.Protocol, state.Failure = s.protocol, cmp.Or(s.failure, cut.Runes(listed.Failure, maxFailure))
+	s.mu.Unlock()
+	isRefused := func(d adapters.Drift) bool { return !d.Served }
+	switch {
+	case slices.ContainsFunc(state.Drift, isRefused):
+		state.State = adapters.UpstreamDrifted
+	case state.Failure != "":
+		state.State = adapters.UpstreamFailed
+	case state.Protocol != "":
+		state.State = adapters.UpstreamReady
+	}
+	return state
+}
+
+// discardLost ends a session of which an error says that the server no longer knows it. The server may have another
+// list than before: after an answer about a tool that it does not know, the list is read again.
+func (s *server) discardLost(lease *pool.Lease[*session], err error) {
+	failed, ok := errors.AsType[*client.Error](err)
+	switch {
+	case !ok:
+	case failed.Kind == client.SessionLost:
+		lease.Discard()
+	case failed.Kind == client.Rejected && failed.RPC != nil && failed.RPC.Code == invalidParams:
+		lease.Session().drift.Changed()
+	}
+}
+
+// invalidParams is the code with which a server refuses a tool that it does not know.
+const invalidParams = -32602
+
+// Withdrawn implements adapters.Withdrawable.
+func (a *action) Withdrawn() *adapters.Fault { return a.server.monitor.Withdrawn(a.Call) }
