@@ -88,8 +88,9 @@ func (b *block) Describe(conn *hcl.Connection) (hcl.Effects, error) {
 	effects.Writes = hints.ReadOnly != nil && !*hints.ReadOnly
 	effects.Contradiction = pinned.Contradiction
 	if pinned.TaskSupport == "required" {
-		err = errors.Join(err, hcl.Blame(&b.Call, "%s runs as a task of its server, and an mcp block calls a tool that "+
-			"answers its call. Name a tool whose taskSupport is not \"required\".", b.Call))
+		const text = "%s runs as a task of its server, and an mcp block calls a tool that answers its call. Name a " +
+			`tool whose taskSupport is not "required".`
+		err = errors.Join(err, hcl.Blame(&b.Call, text, b.Call))
 	}
 	return effects, err
 }
