@@ -45,7 +45,7 @@ func ReadForeign(text string) (*Foreign, error) {
 			return nil, err
 		}
 	}
-	r := schemaReader{root: raw}
+	r := schemaReader{root: raw, bare: true}
 	t := r.read(raw)
 	if t.Kind != Object && t.Kind != Map || t.OneOf != nil {
 		t = &Type{Kind: Object, Open: true}
@@ -67,7 +67,8 @@ func declaresAll(m map[string]any) bool {
 	return rest == false || has && !said
 }
 
-// Type returns a type that accepts at least what the schema accepts: any, for what the language has no type for.
+// Type returns a type that accepts at least what the schema accepts: any, for what the language has no type for. It has
+// no texts of the schema.
 func (f *Foreign) Type() *Type { return f.typ }
 
 // Names returns the names of the declared members.

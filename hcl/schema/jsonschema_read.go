@@ -35,6 +35,7 @@ func FromJSONSchema(raw any) (*Type, error) {
 // schemaReader turns raw schemas into types that accept at least what the schemas accept.
 type schemaReader struct {
 	root  any
+	bare  bool     // the types have no texts
 	exact bool     // the types so far accept no more than the schemas
 	union int      // how many anyOf are around
 	refs  []string // being resolved
@@ -90,6 +91,9 @@ func (r *schemaReader) read(raw any) *Type {
 	t.Title, t.Description, t.Header = take[string](n, "title"), take[string](n, "description"),
 		take[string](n, "x-mcp-header")
 	t.Examples = take[[]any](n, "examples")
+	if r.bare {
+		t.Title, t.Description, t.Examples = "", "", nil
+	}
 	for key := range m {
 		if !slices.Contains(n.seen, key) && !slices.Contains(annotationKeywords, key) {
 			r.exact = false

@@ -172,6 +172,14 @@ func (c *checker) checkRequired(given map[string]bool, open bool) {
 	}
 }
 
+// ended returns the end of a sentence with its mark.
+func ended(text string) string {
+	if strings.HasSuffix(text, "?") {
+		return text
+	}
+	return text + "."
+}
+
 func quote(name string) string { return fmt.Sprintf("%q", name) }
 
 // checkValue compares the value of an expression with a type. Subject is what a sentence calls a value without a path.
@@ -201,7 +209,7 @@ func (c *checker) checkValue(at diag.Range, e *hcl.Expr, leftOut bool, to *schem
 		if m.Write != "" && isInput {
 			write = " Write " + m.Write + "."
 		}
-		c.fail(at, "%s %s.%s", of, m.Text, write)
+		c.fail(at, "%s %s%s", of, ended(m.Text), write)
 	}
 }
 
@@ -241,7 +249,7 @@ func (c *checker) checkConstant(at diag.Range, e *hcl.Expr, to *schema.Type, sub
 		if v.Path != "" {
 			of += " at " + v.Path
 		}
-		c.fail(at, "%s %s.", of, v.Message)
+		c.fail(at, "%s %s", of, ended(v.Message))
 	}
 }
 
