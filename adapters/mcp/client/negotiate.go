@@ -68,6 +68,9 @@ func (s *Session) negotiate(ctx context.Context) error {
 	}
 	probe, cancel := context.WithTimeout(ctx, probeTime)
 	offered, err := s.discover(probe)
+	if err != nil && offered == Revision20260728 {
+		_, err = s.discover(probe)
+	}
 	cancel()
 	late := errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil
 	if err == nil {
@@ -82,7 +85,7 @@ func (s *Session) negotiate(ctx context.Context) error {
 		return err
 	default:
 	}
-	if !late && !isOld(err) || ctx.Err() != nil {
+	if !late && !isOld(err) || offered == Revision20260728 || ctx.Err() != nil {
 		return err
 	}
 	s.meta = nil
@@ -115,7 +118,8 @@ func isOld(err error) bool {
 	return false
 }
 
-// discover asks for the capabilities by server/discover. With an error it returns the revision to initialize with.
+// discover asks for the capabilities by server/discover. With an error it returns the revision to begin with: by
+// initialize, or by server/discover again if the server has refused 2026-07-28 and says that it supports it.
 func (s *Session) discover(ctx context.Context) (offered string, err error) {
 	s.meta = append([]byte(`"io.modelcontextprotocol/protocolVersion":"`), Revision20260728...)
 	s.meta = append(s.clientInfo(append(s.meta, `","io.modelcontextprotocol/clientInfo":`...)),
@@ -125,6 +129,9 @@ func (s *Session) discover(ctx context.Context) (offered string, err error) {
 	if err != nil {
 		if e, ok := errors.AsType[*Error](err); ok && e.RPC != nil {
 			if supported, ok := jsonscan.Lookup(e.RPC.Data, "supported"); ok {
+				if slices.Contains(texts(supported), Revision20260728) {
+					return Revision20260728, err
+				}
 				return best(supported), err
 			}
 		}
