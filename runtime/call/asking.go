@@ -67,9 +67,9 @@ func (a askingAction) Do(ctx context.Context, call *adapters.Call) (output any, 
 	c := a.engine
 	asked := c.asking
 	c.asking = nil
-	var q *opencall.Question
+	var out opencall.Outcome
 	if asked != nil && asked.open != (opencall.Ref{}) {
-		q, output, err = c.operation.Env.OpenCalls.Continue(ctx, asked.open, asked.answers, call.Client)
+		out = c.operation.Env.OpenCalls.Continue(ctx, asked.open, asked.answers, call.Client)
 	} else {
 		if asked != nil {
 			call.Resumption = &adapters.Resumption{State: asked.resume, Answers: asked.answers}
@@ -78,14 +78,18 @@ func (a askingAction) Do(ctx context.Context, call *adapters.Call) (output any, 
 		if c.elicitation.Interactive() {
 			return a.step.Action.Do(ctx, call)
 		}
-		inner := *call
-		q, output, err = a.start(ctx, &inner).Attend(ctx, call.Client)
-		if q == nil {
-			call.Attempts, call.Pages, call.Replaced, call.Cut = inner.Attempts, inner.Pages, inner.Replaced, inner.Cut
-		}
+		out = a.start(ctx, *call).Attend(ctx, call.Client)
 	}
-	if q == nil {
-		return output, err
+	for _, u := range out.Report.Upstreams {
+		call.Upstreams.Add(u)
+	}
+	call.Attempts += out.Report.Attempts
+	call.Pages += out.Report.Pages
+	call.Replaced += out.Report.Replaced
+	call.Cut = out.Report.Cut
+	q := out.Question
+	if q == nil || out.Err != nil {
+		return out.Output, out.Err
 	}
 	c.asking = &asking{questions: q.Questions, resume: q.Resume, open: q.Open}
 	if _, err = c.elicitation.AskBackend(q.Questions, q.Open == (opencall.Ref{}), c.frame); err == nil {
@@ -98,10 +102,11 @@ func (a askingAction) Do(ctx context.Context, call *adapters.Call) (output any, 
 var errUnasked = errors.New("a question of a backend was not asked")
 
 // start runs the action of the step in a goroutine, which keeps the generation.
-func (a askingAction) start(ctx context.Context, inner *adapters.Call) *opencall.Call {
+func (a askingAction) start(ctx context.Context, inner adapters.Call) *opencall.Call {
 	o, caller := a.engine.operation, a.engine.elicitation.Caller
 	serving, _ := o.Env.Generation.Serving(o.Decl.Name, nil)
 	inner.CheckOutput, inner.Changes = acceptAll, nil // the runtime checks the output, and records changes
+	inner.Upstreams, inner.Attempts, inner.Pages, inner.Replaced = new(adapters.UpstreamCalls), 0, 0, 0
 	o.Env.Generation.Retain()
 	return o.Env.OpenCalls.Start(ctx, opencall.Options{
 		Owner: inner.Owner, Connection: a.step.connection, Capable: a.CanAsk, Stop: o.Env.Pinned,
@@ -110,9 +115,17 @@ func (a askingAction) start(ctx context.Context, inner *adapters.Call) *opencall
 			now, known := o.Env.Generation.Serving(o.Decl.Name, caller)
 			return known && (o.Kind != "tool" || now == serving || now != nil && now.Decl.Digest == o.Decl.Digest)
 		},
-	}, func(ctx context.Context, asker adapters.Asker, client adapters.Client) (any, error) {
+	}, func(
+		ctx context.Context, asker adapters.Asker, client adapters.Client, report *opencall.Report,
+	) (any, error) {
 		inner.Frame, inner.Asker, inner.Client = inner.Frame.Fork(ctx), asker, client
-		return a.step.Action.Do(ctx, inner)
+		defer func() {
+			*report = opencall.Report{
+				Upstreams: inner.Upstreams.List(), Attempts: inner.Attempts, Pages: inner.Pages,
+				Replaced: inner.Replaced, Cut: inner.Cut,
+			}
+		}()
+		return a.step.Action.Do(ctx, &inner)
 	}, o.Env.Generation.Release)
 }
 

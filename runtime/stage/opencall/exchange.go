@@ -26,6 +26,7 @@ type message struct {
 	Open      *Ref            `json:"open,omitempty"`
 	Output    json.RawMessage `json:"output,omitempty"`
 	Fault     *fault          `json:"fault,omitempty"`
+	Report    *Report         `json:"report,omitempty"`
 
 	Done   float64         `json:"done,omitempty"`
 	Total  float64         `json:"total,omitempty"`
@@ -161,10 +162,10 @@ func (r *Registry) exchange(id string) *exchange {
 // continueElsewhere is Continue for a call that is open in another process.
 func (r *Registry) continueElsewhere(
 	ctx context.Context, ref Ref, answers []adapters.Answer, client adapters.Client,
-) (q *Question, output any, err error) {
+) Outcome {
 	frozen, err := elicit.FreezeAnswers(answers)
 	if err != nil {
-		return nil, nil, err
+		return Outcome{Err: err}
 	}
 	id, e := rand.Text(), &exchange{client: client, result: make(chan *message, 1)}
 	end := r.begin(id, e)
@@ -176,7 +177,7 @@ func (r *Registry) continueElsewhere(
 	}()
 	err = r.send(ctx, ref.Process, &message{OpenCall: kindContinue, Name: ref.Name, ID: id, Answers: frozen})
 	if err != nil {
-		return nil, nil, gone(err)
+		return Outcome{Err: gone(err)}
 	}
 	probe := time.NewTicker(probeInterval)
 	defer probe.Stop()
@@ -187,11 +188,11 @@ func (r *Registry) continueElsewhere(
 		case <-probe.C:
 			err := r.send(ctx, ref.Process, &message{OpenCall: kindProbe})
 			if errors.Is(err, state.ErrNoReceiver) {
-				return nil, nil, gone(err)
+				return Outcome{Err: gone(err)}
 			}
 		case <-ctx.Done():
 			err := r.send(ctx, ref.Process, &message{OpenCall: kindCancel, ID: id})
-			return nil, nil, ended(errors.Join(context.Cause(ctx), err))
+			return Outcome{Err: ended(errors.Join(context.Cause(ctx), err))}
 		}
 	}
 }
@@ -204,23 +205,25 @@ func gone(cause error) error {
 }
 
 // read returns what the last message about a call says.
-func (m *message) read() (q *Question, output any, err error) {
-	reserve := func(int64) error { return nil } // the message was read
+func (m *message) read() (out Outcome) {
+	if m.Report != nil {
+		out.Report = *m.Report
+	}
 	switch {
 	case m.OpenCall == kindGone:
-		return nil, nil, ErrGone
+		out.Err = ErrGone
 	case m.OpenCall == kindAsked:
-		q = &Question{Resume: m.Resume}
+		out.Question = &Question{Resume: m.Resume}
 		if m.Open != nil {
-			q.Open = *m.Open
+			out.Question.Open = *m.Open
 		}
-		q.Questions, err = elicit.ThawQuestions(m.Questions)
-		return q, nil, err
+		out.Question.Questions, out.Err = elicit.ThawQuestions(m.Questions)
 	case m.Fault != nil:
-		return nil, nil, m.Fault.error()
+		out.Err = m.Fault.error()
+	default:
+		out.Output, out.Err = elicit.Thaw(m.Output, func(int64) error { return nil }) // the message was read
 	}
-	output, err = elicit.Thaw(m.Output, reserve)
-	return nil, output, err
+	return out
 }
 
 func (r *Registry) releaseElsewhere(ctx context.Context, ref Ref) {
@@ -290,16 +293,16 @@ func (r *Registry) serve(ctx context.Context, to string, m *message) {
 		c.answered <- answers
 	}
 	client := &remoteClient{registry: r, ctx: ctx, to: to, id: m.ID, gone: cancel}
-	q, output, err := c.Attend(ctx, client)
-	reply := &message{OpenCall: kindDone, ID: m.ID}
+	out := c.Attend(ctx, client)
+	q, reply := out.Question, &message{OpenCall: kindDone, ID: m.ID, Report: &out.Report}
 	switch {
-	case err != nil:
-		reply.Fault = newFault(err)
+	case out.Err != nil:
+		reply.Fault = newFault(out.Err)
 	case q != nil:
 		reply.OpenCall, reply.Resume, reply.Open = kindAsked, q.Resume, &q.Open
 		reply.Questions, err = elicit.FreezeQuestions(q.Questions)
 	default:
-		reply.Output, err = elicit.AppendFrozen(nil, output)
+		reply.Output, err = elicit.AppendFrozen(nil, out.Output)
 	}
 	if err != nil && reply.Fault == nil {
 		reply.OpenCall, reply.Fault = kindDone, newFault(err)

@@ -67,6 +67,26 @@ type Question struct {
 	Open      Ref    // of an open call
 }
 
+// Outcome is what an open call comes to: a question, or the end of its backend.
+type Outcome struct {
+	Question *Question // nil at the end
+	Output   any
+	Err      error
+	Report   Report
+}
+
+// Report is what a backend has written into its call.
+type Report struct {
+	Upstreams []adapters.UpstreamCall `json:"upstreams,omitempty"`
+	Attempts  int                     `json:"attempts,omitempty"`
+	Pages     int                     `json:"pages,omitempty"`
+	Replaced  int                     `json:"replaced,omitempty"`
+	Cut       *adapters.Cut           `json:"cut,omitempty"`
+}
+
+// Backend runs a backend, which asks with an Asker and reports to a client. The report is read when it has returned.
+type Backend func(context.Context, adapters.Asker, adapters.Client, *Report) (output any, err error)
+
 // Call is one call of a backend in a goroutine of its own.
 type Call struct {
 	registry *Registry
@@ -79,9 +99,8 @@ type Call struct {
 	done     chan struct{}
 
 	// These are set before done is closed.
-	output any
-	err    error
-	paused *Question // that the backend continues with in another call; nil for none
+	outcome Outcome
+	paused  *Question // that the backend continues with in another call; nil for none
 
 	mu     sync.Mutex
 	client adapters.Client // that attends the call; guarded by mu
@@ -100,10 +119,7 @@ var (
 
 // Start runs a backend whose client may have to answer with another request, and calls ended when it has ended. The
 // values of ctx are those of the context of do, which ends with what attends the call, or when that is not continued.
-func (r *Registry) Start(
-	ctx context.Context, o Options,
-	do func(context.Context, adapters.Asker, adapters.Client) (any, error), ended func(),
-) *Call {
+func (r *Registry) Start(ctx context.Context, o Options, do Backend, ended func()) *Call {
 	c := &Call{
 		registry: r, options: o, asked: make(chan *Question, 1), answered: make(chan []adapters.Answer, 1),
 		done: make(chan struct{}), client: adapters.NopClient{},
@@ -115,8 +131,9 @@ func (r *Registry) Start(
 		defer ended()
 		defer c.cancel(nil)
 		defer unhook()
-		c.err = failure.Try(func() (err error) {
-			c.output, err = do(c.ctx, (*asker)(c), (*relayedClient)(c))
+		out := &c.outcome
+		out.Err = failure.Try(func() (err error) {
+			out.Output, err = do(c.ctx, (*asker)(c), (*relayedClient)(c), &out.Report)
 			return err
 		})
 		close(c.done)
@@ -126,20 +143,20 @@ func (r *Registry) Start(
 
 // Attend waits until the backend has ended, or asks a question that the client answers with another request. The
 // backend reports to the client meanwhile. The call ends when ctx does.
-func (c *Call) Attend(ctx context.Context, client adapters.Client) (q *Question, output any, err error) {
+func (c *Call) Attend(ctx context.Context, client adapters.Client) Outcome {
 	c.setClient(client)
 	defer c.setClient(adapters.NopClient{})
 	stop := context.AfterFunc(ctx, func() { c.cancel(context.Cause(ctx)) })
 	defer stop()
 	select {
 	case q := <-c.asked:
-		return q, nil, nil
+		return Outcome{Question: q}
 	case <-c.done:
 	}
-	if c.paused != nil && errors.Is(c.err, errPaused) {
-		return c.paused, nil, nil
+	if c.paused != nil && errors.Is(c.outcome.Err, errPaused) {
+		return Outcome{Question: c.paused, Report: c.outcome.Report}
 	}
-	return nil, c.output, c.err
+	return c.outcome
 }
 
 func (c *Call) setClient(client adapters.Client) {
@@ -326,17 +343,17 @@ func (r *Registry) Waiting() int {
 // fails with [ErrGone].
 func (r *Registry) Continue(
 	ctx context.Context, ref Ref, answers []adapters.Answer, client adapters.Client,
-) (q *Question, output any, err error) {
+) Outcome {
 	process, err := r.processName(ctx)
 	if err != nil {
-		return nil, nil, failure.StateError(err)
+		return Outcome{Err: failure.StateError(err)}
 	}
 	if ref.Process != process {
 		return r.continueElsewhere(ctx, ref, answers, client)
 	}
 	c := r.take(ref.Name)
 	if c == nil {
-		return nil, nil, ErrGone
+		return Outcome{Err: ErrGone}
 	}
 	c.answered <- answers
 	return c.Attend(ctx, client)
