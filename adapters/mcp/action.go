@@ -53,6 +53,9 @@ func (a *action) Do(ctx context.Context, call *adapters.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if r.conversation, err = a.converse(call, r.arguments); err != nil {
+		return nil, err
+	}
 	result, err := a.send(ctx, r)
 	if err != nil {
 		return nil, err
@@ -62,19 +65,24 @@ func (a *action) Do(ctx context.Context, call *adapters.Call) (any, error) {
 
 // send sends a request, once more if that is certain to be safe.
 func (a *action) send(ctx context.Context, r *request) (*client.Result, error) {
-	result, failed := a.ask(ctx, r)
-	if failed == nil {
+	result, failed := a.exchange(ctx, r)
+	switch {
+	case failed == nil:
 		return result, nil
-	}
-	if ctx.Err() != nil {
+	case failed.final != nil:
+		return nil, failed.final
+	case ctx.Err() != nil:
 		return nil, afterDeadline(ctx, failed)
 	}
 	if !a.mayRepeat(ctx, r, failed) {
 		return nil, &failed.Fault
 	}
-	result, again := a.ask(ctx, r.again())
-	if again == nil {
+	result, again := a.exchange(ctx, r.again())
+	switch {
+	case again == nil:
 		return result, nil
+	case again.final != nil:
+		return nil, again.final
 	}
 	again.NotSent = again.NotSent && failed.NotSent
 	again.SaysNotSent = again.SaysNotSent && again.NotSent
@@ -101,7 +109,7 @@ func (a *action) mayRepeat(ctx context.Context, r *request, f *failure) bool {
 			return false
 		}
 	case f.isUnknown():
-		if !a.readOnly {
+		if !a.readOnly || r.conversation.state.Asked > 0 {
 			return false
 		}
 	case !f.NotSent || !f.repeatable:
@@ -114,8 +122,23 @@ func (a *action) mayRepeat(ctx context.Context, r *request, f *failure) bool {
 	return r.call.Pace.Wait(ctx) == nil
 }
 
+// exchange sends a request, again with the answers to what the server asks.
+func (a *action) exchange(ctx context.Context, r *request) (result *client.Result, failed *failure) {
+	sendOnce := func(ctx context.Context, sent *client.Request) (result *client.Result, err error) {
+		if result, failed = a.ask(ctx, r, sent); failed != nil {
+			return nil, failed.err
+		}
+		return result, nil
+	}
+	result, err := r.conversation.send(ctx, sendOnce, &client.Request{Name: a.Call, Mirrored: a.mirrored})
+	if final, ok := errors.AsType[conversationError](err); ok {
+		return nil, &failure{final: final.error}
+	}
+	return result, failed
+}
+
 // attempt sends a request once, in a session of its caller in which the tool is as reviewed.
-func (a *action) attempt(ctx context.Context, r *request) (*client.Result, *failure) {
+func (a *action) attempt(ctx context.Context, r *request, sent *client.Request) (*client.Result, *failure) {
 	s := a.server
 	detached, err := s.detach(ctx, r.call)
 	if err != nil {
@@ -134,11 +157,10 @@ func (a *action) attempt(ctx context.Context, r *request) (*client.Result, *fail
 	}
 	span := a.startSpan(r, session.Session)
 	r.setMeta(span)
+	sent.Meta = r.meta
 	r.call.Asked = time.Now()
 	r.call.Attempts++
-	result, err := session.Call(context.WithValue(ctx, requestKey{}, r), &client.Request{
-		Name: a.Call, Arguments: r.arguments, Meta: r.meta, Mirrored: a.mirrored,
-	})
+	result, err := session.Call(context.WithValue(ctx, requestKey{}, r), sent)
 	if err == nil {
 		a.recordCall(r, session)
 		span.End("")

@@ -28,6 +28,8 @@ type conversation struct {
 	call   *adapters.Call
 	rules  questionRules
 	state  conversationState
+	// answers are those to the pending questions; nil while there are none.
+	answers []adapters.Answer
 }
 
 // conversationState is what a call continues with that has paused for a server of 2026-07-28.
@@ -63,6 +65,7 @@ func (a *action) converse(call *adapters.Call, arguments []byte) (*conversation,
 		if err := json.Unmarshal(call.Resumption.State, &c.state); err != nil {
 			return nil, fmt.Errorf("the state of a paused call: %w", err)
 		}
+		c.answers = call.Resumption.Answers
 	}
 	return c, nil
 }
@@ -79,10 +82,8 @@ func (c *conversation) send(ctx context.Context, send callTool, req *client.Requ
 	relay := &relay{call: c.call, action: c.action}
 	defer relay.close()
 	relay.attach(req)
-	if r := c.call.Resumption; r != nil && len(c.state.Pending) > 0 {
-		if err := c.respond(req, r.Answers); err != nil {
-			return nil, conversationError{err}
-		}
+	if err := c.respond(req); err != nil {
+		return nil, conversationError{err}
 	}
 	for {
 		result, err := c.sendOnce(ctx, send, req)
@@ -98,7 +99,7 @@ func (c *conversation) send(ctx context.Context, send callTool, req *client.Requ
 
 // askRequired asks what a server of 2026-07-28 requires before it is called again.
 func (c *conversation) askRequired(ctx context.Context, req *client.Request, required *client.InputRequired) error {
-	c.state.State, c.state.Pending = required.State, nil
+	c.state.State, c.state.Pending, c.answers = required.State, nil, nil
 	req.State, req.Responses = required.State, nil
 	if err := c.count(max(len(required.Questions), 1)); err != nil {
 		return err
@@ -119,27 +120,25 @@ func (c *conversation) askRequired(ctx context.Context, req *client.Request, req
 	if err != nil {
 		return err
 	}
-	answers, err := c.call.Ask(ctx, questions, state)
-	if err != nil {
+	if c.answers, err = c.call.Ask(ctx, questions, state); err != nil {
 		return err
 	}
-	return c.respond(req, answers)
+	return c.respond(req)
 }
 
-// respond gives the server the answers that it waits for.
-func (c *conversation) respond(req *client.Request, answers []adapters.Answer) error {
-	if len(answers) != len(c.state.Pending) {
+// respond adds the answers that the server waits for to a request.
+func (c *conversation) respond(req *client.Request) error {
+	if len(c.answers) != len(c.state.Pending) {
 		return errors.New("a paused call has other answers than questions")
 	}
-	req.Responses = make(map[string]client.Answer, len(answers))
+	req.Responses = make(map[string]client.Answer, len(c.answers))
 	for i, p := range c.state.Pending {
-		answer, err := serverAnswer(p.Kind, answers[i])
+		answer, err := serverAnswer(p.Kind, c.answers[i])
 		if err != nil {
 			return err
 		}
 		req.Responses[p.Key] = answer
 	}
-	c.state.Pending = nil
 	return nil
 }
 

@@ -21,7 +21,8 @@ type failure struct {
 	paused     bool // the server asks for a pause before the next request
 	repeatable bool // nothing was sent, and the next attempt may succeed
 
-	err error // that the failure was made of; it may repeat credentials
+	final error // is returned by Do as it is; nil for none
+	err   error // that the failure was made of; it may repeat credentials
 }
 
 // isUnknown reports whether nothing is known of what the attempt did.
@@ -37,7 +38,7 @@ func (s *server) failureOf(r *request, err error) *failure {
 	}
 	var question *client.InputRequired
 	if errors.As(err, &question) {
-		return refusedQuestion(question)
+		return &failure{err: err} // the conversation asks it
 	}
 	e, ok := errors.AsType[*client.Error](err)
 	if !ok {
@@ -133,16 +134,6 @@ func unreachable(err error) string {
 		return "the server of this tool did not accept a connection in time"
 	}
 	return "the server of this tool cannot be reached"
-}
-
-// refusedQuestion returns the failure of a call whose server asks something.
-func refusedQuestion(q *client.InputRequired) *failure {
-	what := "input"
-	if len(q.Questions) > 0 {
-		what, _, _ = strings.Cut(q.Questions[0].Method, "/")
-	}
-	const message = "the server asked a question that this configuration does not allow (%s)"
-	return &failure{Fault: adapters.Fault{Message: fmt.Sprintf(message, what)}, err: q}
 }
 
 // afterDeadline returns the error of a call whose time is over, or that was cancelled.

@@ -15,15 +15,15 @@ import (
 )
 
 // ask makes an attempt. In a test, mocks answer it.
-func (a *action) ask(ctx context.Context, r *request) (*client.Result, *failure) {
+func (a *action) ask(ctx context.Context, r *request, sent *client.Request) (*client.Result, *failure) {
 	if a.server.mocks == nil {
-		return a.attempt(ctx, r)
+		return a.attempt(ctx, r, sent)
 	}
 	m := &mockedServer{mocks: a.server.mocks, connection: a.server.name}
 	var failed *failure
-	result, err := m.call(ctx, &client.Request{Name: a.Call, Arguments: r.arguments},
-		a.mockedDetails(), func(ctx context.Context, _ *client.Request) (*client.Result, error) {
-			result, f := a.attempt(ctx, r)
+	result, err := m.call(ctx, sent, a.mockedDetails(),
+		func(ctx context.Context, sent *client.Request) (*client.Result, error) {
+			result, f := a.attempt(ctx, r, sent)
 			if failed = f; f != nil {
 				return nil, f.err
 			}
@@ -191,7 +191,7 @@ func mockKind() *mock.Kind {
 				"nothing was sent.", Type: mock.Text, Check: checkFail},
 			{Name: "ask", Doc: "What the server asks the user of the call, as the protocol has it: message and " +
 				"requestedSchema, message and url, or messages. Answer blocks of the test answer it by the name " +
-				"CONNECTION.ask, and the next reply follows.", Type: mock.Map, Check: checkAsk},
+				"CONNECTION.1, the next one of the call by CONNECTION.2, and the next reply follows.", Type: mock.Map, Check: checkAsk},
 		},
 		Besides: []mock.Argument{
 			{Name: "structured", Doc: "The structured content. Without text and content, the text is the same as " +

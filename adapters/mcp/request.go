@@ -26,6 +26,8 @@ type request struct {
 	meta      []byte // an object
 	call      *adapters.Call
 
+	conversation *conversation // with the server, about the call
+
 	traceparent string // of the attempt; empty for none
 	outlives    bool   // it is that of a session, whose credentials are renewed
 
@@ -137,7 +139,9 @@ func (r *request) setMeta(span adapters.Span) {
 type requestKey struct{}
 
 // again returns the request of another attempt.
-func (r *request) again() *request { return &request{arguments: r.arguments, call: r.call} }
+func (r *request) again() *request {
+	return &request{arguments: r.arguments, call: r.call, conversation: r.conversation}
+}
 
 // detach returns the request for what a session does outside of calls, such as listing its tools: it outlives the call,
 // of which it keeps the identity of the caller if the headers depend on it.
