@@ -35,6 +35,7 @@ func bind(_ context.Context, b *block, env adapters.Env) (adapters.Action, error
 	if b.pinned.Output != nil {
 		a.returned = b.pinned.Output.Type().Opened().Compile()
 	}
+	s.messages.use(env.Log, b.ForwardLogs)
 	release := s.monitor.Use(b.Call, b.pinned.Sent)
 	env.Defer(func() error {
 		release()

@@ -10,8 +10,6 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/adapters/mcp/client"
-	"hatchel/hcl/jsonscan"
-	"hatchel/internal/cut"
 )
 
 // maxProgressText is how many characters of a message about progress the client of a call gets.
@@ -259,9 +257,7 @@ func (r *relay) attach(req *client.Request) {
 	if r.call.WantsProgress() {
 		req.Progress = r.progress
 	}
-	if r.action.ForwardLogs != "" {
-		req.Log = r.log
-	}
+	req.Log = r.log
 }
 
 func (r *relay) close() {
@@ -278,24 +274,13 @@ func (r *relay) progress(p client.Progress) {
 	}
 }
 
-// logLevels are the levels of log messages, the least severe one first.
-var logLevels = []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
-
-const (
-	maxLogLogger = 100      // characters of the name of a logger
-	maxLogData   = 16 << 10 // bytes of the data of a message
-)
-
 func (r *relay) log(m client.Log) {
-	clean := cleaner{}
-	data, err := clean.json(m.Data)
-	level := slices.Index(logLevels, m.Level)
-	if err != nil || level < slices.Index(logLevels, r.action.ForwardLogs) {
+	r.action.server.messages.write(m)
+	level, forward := slices.Index(logLevels, m.Level), slices.Index(logLevels, r.action.ForwardLogs)
+	if forward < 0 || level < forward {
 		return
 	}
-	if len(data) > maxLogData {
-		data = jsonscan.AppendString(nil, cut.Runes(string(data), maxLogData/4))
-	}
+	data := visibleJSON(m.Data)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.closed {

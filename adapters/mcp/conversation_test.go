@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"hatchel/adapters"
@@ -214,6 +215,55 @@ func TestAClientThatCannotBeAskedCancels(t *testing.T) {
 			out, err := b.Do(t.Context(), `{}`)
 			if got := fmt.Sprint(out); err != nil || !strings.Contains(got, `"action":"cancel"`) {
 				t.Errorf("got %s, %v", got, err)
+			}
+		})
+	}
+}
+
+// toldClient is a client of a call that reads progress and logs.
+type toldClient struct {
+	adapters.NopClient
+	mu   sync.Mutex
+	told []string
+}
+
+func (c *toldClient) WantsProgress() bool { return true }
+
+func (c *toldClient) Progress(done, total float64, message string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.told = append(c.told, fmt.Sprint("progress ", done, " of ", total, " ", message))
+}
+
+func (c *toldClient) Log(level, logger string, data []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.told = append(c.told, fmt.Sprint("log ", level, " ", logger, " ", string(data)))
+}
+
+func TestTheClientOfACallIsToldProgressAndLogs(t *testing.T) {
+	for era, kind := range map[string]mcptest.Era{"legacy": mcptest.Legacy, "modern": mcptest.Modern} {
+		t.Run(era, func(t *testing.T) {
+			s := asking(kind)
+			s.Handle("delete_repo", func(c *mcptest.Call) (any, error) {
+				c.Progress(1, 2, "half\u202e way "+strings.Repeat("x", 300))
+				c.Log("info", "not told")
+				c.Log("error", "told\u202e")
+				return mcptest.Text("done"), nil
+			})
+			b := adaptertest.Bind(t, source(t, s.Start(t), "", "", "    call = \"delete_repo\"\n    forward_logs = \"warning\""))
+			call, err := b.Call(t.Context(), `{}`)
+			if err != nil {
+				t.Fatal(err)
+			}
+			client := &toldClient{}
+			call.Client = client
+			if _, err := b.Action.Do(t.Context(), call); err != nil {
+				t.Fatal(err)
+			}
+			want := "[progress 1 of 2 half way " + strings.Repeat("x", 190) + "… log error github \"told\"]"
+			if got := fmt.Sprint(client.told); got != want {
+				t.Errorf("got  %s\nwant %s", got, want)
 			}
 		})
 	}

@@ -29,6 +29,7 @@ type server struct {
 	monitor    *drift.Monitor
 	sessions   *pool.Pool[*session]
 	mocks      adapters.Mocks // nil for the real thing
+	messages   serverLog
 
 	mu       sync.Mutex
 	protocol string // of the latest session; empty before the first one; guarded by mu
@@ -69,6 +70,7 @@ func open(ctx context.Context, c *connection, env adapters.Env) (any, error) {
 func (s *server) options() client.Options {
 	o := client.Options{
 		Name: "hatchel", Version: s.version, Protocol: s.Protocol, Memory: &s.memory, MaxMessage: int(s.MaxMessage),
+		LogLevel: s.messages.level(), Log: s.messages.write,
 	}
 	for _, ask := range s.Asks {
 		if ask != asksRoots {

@@ -225,6 +225,11 @@ func (s *Step) doChecked(call *adapters.Call) (output any, change adapters.Chang
 
 // doGuarded calls the backend within the limits of its connection. A call that is open there continues without them.
 func (s *Step) doGuarded(call *adapters.Call) (any, error) {
+	if s.Decl.Backend.Effects.Upstream != "" {
+		client := call.Client
+		call.Client = &scrubbedClient{client, s.operation.Env.Scrubber}
+		defer func() { call.Client = client }()
+	}
 	asker, ok := call.Asker.(*stepAsker)
 	if !ok {
 		return s.guards.Do(call.Frame.Context, s.Action, call)

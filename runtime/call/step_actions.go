@@ -267,3 +267,19 @@ func (l *lockedClient) Log(level, logger string, data []byte) {
 	defer l.mu.Unlock()
 	l.client.Log(level, logger, data)
 }
+
+// scrubbedClient is a client that reads no secrets of what another server tells it.
+type scrubbedClient struct {
+	adapters.Client
+	scrubber *scrub.Scrubber
+}
+
+// Progress implements adapters.Client.
+func (c *scrubbedClient) Progress(done, total float64, message string) {
+	c.Client.Progress(done, total, c.scrubber.Text(message))
+}
+
+// Log implements adapters.Client.
+func (c *scrubbedClient) Log(level, logger string, data []byte) {
+	c.Client.Log(level, logger, c.scrubber.JSON(data))
+}

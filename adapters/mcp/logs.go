@@ -1,0 +1,92 @@
+package mcp
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"hatchel/adapters/mcp/client"
+	"hatchel/hcl/jsonscan"
+	"hatchel/internal/cut"
+)
+
+// logLevels are the levels of log messages of the protocol, the least severe one first.
+var logLevels = []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
+
+const (
+	maxLogData   = 4 << 10  // characters of the data of a message
+	maxLogSecond = 16 << 10 // bytes of the messages of a connection that are logged in a second
+)
+
+// serverLog writes the log messages of a server to the log of this one. It may be used concurrently.
+type serverLog struct {
+	mu      sync.Mutex
+	log     *slog.Logger // removes secrets; nil before the first block is bound; guarded by mu
+	least   int          // of logLevels, that a block forwards; len(logLevels) for none; guarded by mu
+	second  time.Time    // guarded by mu
+	bytes   int          // that were logged since; guarded by mu
+	dropped int          // messages that were not; guarded by mu
+}
+
+// use has messages written to a log, and those from a level on asked for; empty for none.
+func (l *serverLog) use(log *slog.Logger, forward string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.log == nil {
+		l.least = len(logLevels)
+	}
+	if l.log = log; forward != "" {
+		l.least = min(l.least, slices.Index(logLevels, forward))
+	}
+}
+
+// level returns the least level of messages that the server is asked for; empty for none.
+func (l *serverLog) level() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.log == nil:
+		return ""
+	case l.log.Enabled(context.Background(), slog.LevelDebug):
+		return logLevels[0]
+	case l.least < len(logLevels):
+		return logLevels[l.least]
+	}
+	return ""
+}
+
+// write writes a message at the level debug. What a server writes beyond a rate is counted.
+func (l *serverLog) write(m client.Log) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.log == nil || !l.log.Enabled(context.Background(), slog.LevelDebug) {
+		return
+	}
+	data := cut.Runes(string(visibleJSON(m.Data)), maxLogData)
+	now := time.Now()
+	if now.Sub(l.second) >= time.Second {
+		l.second, l.bytes = now, 0
+	}
+	if l.bytes += len(data); l.bytes > maxLogSecond {
+		l.dropped++
+		return
+	}
+	attrs := []any{"level", visible(m.Level, maxFieldText), "logger", visible(m.Logger, maxFieldText), "data", data}
+	if l.dropped > 0 {
+		attrs = append(attrs, "dropped", l.dropped)
+		l.dropped = 0
+	}
+	l.log.Debug("upstream log message received", attrs...)
+}
+
+// visibleJSON returns a value without hidden characters: as a string if it is too long, or cannot be read.
+func visibleJSON(raw []byte) []byte {
+	clean := cleaner{}
+	data, err := clean.json(raw)
+	if err != nil || len(data) > maxLogData {
+		return jsonscan.AppendString(nil, visible(string(raw), maxLogData))
+	}
+	return data
+}
