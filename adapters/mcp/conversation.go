@@ -73,7 +73,8 @@ type conversationError struct{ error }
 
 func (e conversationError) Unwrap() error { return e.error }
 
-// send calls the server with a function, and asks the client what the server asks. Req has no arguments and no functions.
+// send calls the server with a function, and asks the client what the server asks. Req has no arguments and no
+// functions.
 // The error is one of client.Session.Call, or a conversationError.
 func (c *conversation) send(ctx context.Context, send callTool, req *client.Request) (*client.Result, error) {
 	req.Arguments, req.State = c.state.Arguments, c.state.State

@@ -146,15 +146,14 @@ func doAsked(t *testing.T, b *adaptertest.BoundTool, asker *fakeAsker) (any, err
 	}
 	call.Asker = asker
 	out, err := b.Action.Do(t.Context(), call)
-	for errors.Is(err, errPaused) {
-		again, err := b.Call(t.Context(), `{}`)
-		if err != nil {
-			t.Fatal(err)
-		}
-		again.Asker, again.Resumption = asker, &adapters.Resumption{State: asker.resume, Answers: asker.answers(asker.asked)}
-		return b.Action.Do(t.Context(), again)
+	if !errors.Is(err, errPaused) {
+		return out, err
 	}
-	return out, err
+	if call, err = b.Call(t.Context(), `{}`); err != nil {
+		t.Fatal(err)
+	}
+	call.Asker, call.Resumption = asker, &adapters.Resumption{State: asker.resume, Answers: asker.answers(asker.asked)}
+	return b.Action.Do(t.Context(), call)
 }
 
 func TestAQuestionThatIsNotAllowedEndsTheCall(t *testing.T) {

@@ -14,9 +14,9 @@ import (
 const maxFormFields = 64
 
 // ReadForm returns the type of a form from a requestedSchema of the protocol, such as AppendForm writes: an object
-// whose members, in the order of the text, have no FormError. It accepts the schemas of all revisions of the protocol, and no
-// others, so that what it does not know is never shown to a person. The error says what is wrong, without the texts of
-// the schema.
+// whose members, in the order of the text, have no FormError. It accepts the schemas of all revisions of the protocol,
+// and no others, so that what it does not know is never shown to a person. The error says what is wrong, without the
+// texts of the schema.
 func ReadForm(text []byte) (*Type, error) {
 	raw, err := value.Decode(text)
 	if err != nil {

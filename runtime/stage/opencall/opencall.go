@@ -313,8 +313,8 @@ func (r *Registry) leave(owner, connection string) {
 }
 
 func tooMany(of string, limit int) error {
-	const text = "too many calls of %s wait for answers of their clients (%d), so the question of the backend was not " +
-		"asked"
+	const text = "too many calls of %s wait for answers of their clients (%d), so the question of the backend was " +
+		"not asked"
 	return &adapters.Fault{Message: fmt.Sprintf(text, of, limit), Change: adapters.ChangeUnknown}
 }
 
