@@ -79,9 +79,34 @@ func isBelow(path, other string) bool {
 	return strings.TrimSuffix(path, "/") == other || strings.HasPrefix(path, other+"/")
 }
 
-// findIssuer returns the metadata of the authorization server of a resource, whose name must be the one under which it
-// was asked for. It returns errNoSignIn if there is none where nobody has said that there is.
+// findIssuer returns the metadata of the authorization server of a resource, which must be one at which people can sign
+// in. It returns errNoSignIn if there is none where nobody has said that there is.
 func (c *Client) findIssuer(ctx context.Context, of *resource) (*issuer, error) {
+	found, err := c.readIssuer(ctx, of)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.Contains(found.ChallengeMethods, "S256") {
+		return nil, failf("%s does not say that it supports PKCE with S256, without which a sign-in is not safe",
+			of.Issuers[0])
+	}
+	for what, address := range map[string]string{
+		"authorization_endpoint": found.AuthorizationEndpoint, "token_endpoint": found.TokenEndpoint,
+		"registration_endpoint": found.RegistrationEndpoint, "revocation_endpoint": found.RevocationEndpoint,
+	} {
+		if address == "" && (what == "registration_endpoint" || what == "revocation_endpoint") {
+			continue
+		}
+		if _, err := c.checkAddress(what, address); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// readIssuer returns the metadata of the authorization server of a resource, whose name must be the one under which it
+// was asked for. It returns errNoSignIn if there is none where nobody has said that there is.
+func (c *Client) readIssuer(ctx context.Context, of *resource) (*issuer, error) {
 	name := of.Issuers[0]
 	u, err := c.checkAddress("authorization server", name)
 	if err != nil {
@@ -104,19 +129,6 @@ func (c *Client) findIssuer(ctx context.Context, of *resource) (*issuer, error) 
 		return nil, failf("%s, at which people sign in to %s, has no metadata", name, c.options.Endpoint)
 	case found.Issuer != name && (path != "" || strings.TrimSuffix(found.Issuer, "/") != base):
 		return nil, failf("the metadata of %s is that of another authorization server, %s", name, found.Issuer)
-	case !slices.Contains(found.ChallengeMethods, "S256"):
-		return nil, failf("%s does not say that it supports PKCE with S256, without which a sign-in is not safe", name)
-	}
-	for what, address := range map[string]string{
-		"authorization_endpoint": found.AuthorizationEndpoint, "token_endpoint": found.TokenEndpoint,
-		"registration_endpoint": found.RegistrationEndpoint, "revocation_endpoint": found.RevocationEndpoint,
-	} {
-		if address == "" && (what == "registration_endpoint" || what == "revocation_endpoint") {
-			continue
-		}
-		if _, err := c.checkAddress(what, address); err != nil {
-			return nil, err
-		}
 	}
 	return found, nil
 }

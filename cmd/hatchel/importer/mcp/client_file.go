@@ -165,8 +165,8 @@ const maxConnectionName = 40
 // silentMembers are members of a server that say nothing for an import: what clients show, and which form is meant.
 var silentMembers = []string{"type", "description", "gallery", "version", "icon", "source", "enabled", "trust"}
 
-const tomlText = "%s is a TOML file, and files of clients are read in JSON: import each server by its URL, or write its " +
-	`command to a file such as {"mcpServers": {"NAME": {"command": …}}}`
+const tomlText = "%s is a TOML file, and files of clients are read in JSON: import each server by its URL, or write " +
+	`its command to a file such as {"mcpServers": {"NAME": {"command": …}}}`
 
 var errEnvFile = errors.New(
 	"its envFile is not read, because it has credentials: write what it has to env, as ${NAME}")
