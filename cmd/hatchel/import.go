@@ -25,9 +25,9 @@ import (
 func importCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import",
-		Short: "Write tools for an API, a database, a curl command or another server's configuration",
+		Short: "Write tools for an API, a database, a curl command or other servers",
 		Long: `Write tools to files of a configuration directory: for an OpenAPI document, the tables
-of a database, a curl command, or the configuration of another server. The files are
+of a database, a curl command, MCP servers, or the configuration of another server. The files are
 yours: edit them. hatchel.import.json records the source, the flags and the blocks that
 were written. A later import with --update replaces only the blocks that you have not
 changed. If you and the source changed a block, yours is kept, and the new one is
@@ -36,7 +36,8 @@ callers, in the format of hatchel diff.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error { return misusef("import requires a kind of source; see --help") },
 	}
-	cmd.AddCommand(importOpenAPICommand(), importSchemaCommand(), importCurlCommand(), importToolboxCommand())
+	cmd.AddCommand(importOpenAPICommand(), importSchemaCommand(), importCurlCommand(), importToolboxCommand(),
+		importMCPCommand())
 	return cmd
 }
 

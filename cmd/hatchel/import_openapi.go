@@ -12,6 +12,7 @@ import (
 	"hatchel/cmd/hatchel/console"
 	"hatchel/cmd/hatchel/importer"
 	"hatchel/cmd/hatchel/importer/openapi"
+	"hatchel/hcl"
 	"hatchel/hcl/decode"
 )
 
@@ -159,7 +160,7 @@ func checkImported(cmd *cobra.Command, files map[string][]byte) (mistakes []impo
 	}
 	for _, d := range folder.diags {
 		mistakes = append(mistakes, importer.Mistake{File: d.Subject.File, Line: d.Subject.Start.Line,
-			Text: d.Summary + ": " + d.Text()})
+			Text: d.Summary + ": " + d.Text(), Warning: d.Severity != hcl.Error})
 	}
 	return mistakes, nil
 }

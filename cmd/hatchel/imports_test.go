@@ -130,8 +130,9 @@ var layers = []struct {
 	{of: "cmd/hatchel/exit"},
 	{of: "cmd/hatchel/oauthclient"},
 	{of: "cmd/hatchel/importer", may: []string{"cmd/hatchel/console", "cmd/hatchel/lint/injection", "hcl/diag", "hcl/syntax"}},
-	{of: "cmd/hatchel/importer/mcp", may: []string{"adapters/mcp/definition", "cmd/hatchel/importer", "cmd/hatchel/importer/openapi", "hcl/jsonscan"}, tests: []string{"adapters/all", "hcl"}, banned: []string{"net", "net/http", "os/exec"}},
+	{of: "cmd/hatchel/importer/mcp", may: []string{"adapters/mcp/definition", "cmd/hatchel/importer", "cmd/hatchel/importer/openapi", "hcl/jsonscan", "hcl/syntax"}, tests: []string{"adapters/all", "hcl"}, banned: []string{"net", "net/http", "os/exec"}},
 	{of: "cmd/hatchel/importer/*", may: []string{"cmd/hatchel/catalog", "cmd/hatchel/importer", "cmd/hatchel/importer/yamlfile", "cmd/hatchel/lint/injection", "hcl/*"}, tests: []string{"adapters", "adapters/*", "hcl", "runtime", "runtime/stage/files", "runtime/edge/mcp", "runtime/load/source"}, banned: []string{"os/exec"}},
+	{of: "cmd/hatchel/upstream", may: []string{"adapters", "adapters/all", "adapters/mcp", "adapters/mcp/client", "cmd/hatchel/importer/mcp", "hcl"}},
 	{of: "cmd/hatchel/sarif", may: []string{"hcl/diag"}},
 	{of: "cmd/hatchel/github", may: []string{"hcl/diag"}},
 	// it compiles configurations and calls their tools, as the server does

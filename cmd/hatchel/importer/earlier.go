@@ -17,6 +17,7 @@ type Earlier struct {
 	Source string // as in Result
 	From   string
 	Flags  map[string][]string
+	Blocks []string // its blocks by their headers, such as "tool list_invoices", also those that the author has removed
 }
 
 // ReadEarlier returns the imports that a directory remembers of one kind, such as "openapi", in the order of their
@@ -28,7 +29,7 @@ func ReadEarlier(dir, kind string) (all []Earlier, err error) {
 	}
 	for _, source := range slices.Sorted(maps.Keys(m.Imports)) {
 		if one := m.Imports[source]; one != nil && (source == kind || strings.HasPrefix(source, kind+" ")) {
-			all = append(all, Earlier{source, one.From, one.Flags})
+			all = append(all, Earlier{source, one.From, one.Flags, slices.Sorted(maps.Keys(one.Blocks))})
 		}
 	}
 	return all, nil

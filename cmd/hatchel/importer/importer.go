@@ -26,6 +26,8 @@ type Result struct {
 	Exports []string
 	// Notes are sentences about what was written, for the report.
 	Notes []string
+	// OnlyTools says that Blocks has tools alone: the other blocks of the earlier import stay as they are.
+	OnlyTools bool
 	// Files are whole files by name, with slashes, that replace what is there: people do not edit them.
 	Files map[string][]byte
 }

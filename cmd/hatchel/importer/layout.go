@@ -8,9 +8,10 @@ import (
 
 // Mistake is a diagnostic of a generated file.
 type Mistake struct {
-	File string
-	Line int
-	Text string
+	File    string
+	Line    int
+	Text    string
+	Warning bool
 }
 
 // Layout is blocks in as few files as may be, which are loaded before they are written.

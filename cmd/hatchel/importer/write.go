@@ -256,7 +256,12 @@ func (m *merge) run() (*Report, error) {
 	}
 	for _, header := range slices.Sorted(maps.Keys(m.last)) {
 		at, exists := m.found[header]
-		if _, still := now[header]; !still && exists {
+		_, still := now[header]
+		if m.result.OnlyTools && !strings.HasPrefix(header, "tool ") {
+			now[header] = m.last[header]
+			continue
+		}
+		if !still && exists {
 			now[header] = m.last[header]
 			m.report.Entries = append(m.report.Entries, Entry{header, at.file, m.last[header].Origin, Gone, ""})
 		}

@@ -8,7 +8,8 @@ import (
 	"slices"
 )
 
-// Metadata is what a server and its authorization server say of the tokens that the server accepts (RFC 9728, RFC 8414).
+// Metadata is what a server and its authorization server say of the tokens that the server accepts (RFC 9728, RFC
+// 8414).
 type Metadata struct {
 	Resource string // empty for a server of the revision 2025-03-26
 	TokenURL string

@@ -1,5 +1,5 @@
-// Package upstream finds out what MCP servers offer, for an import: it installs their programs, opens their connections
-// as a server would, and lists their tools.
+// Package upstream finds out what MCP servers offer, for an import: it installs their programs, opens their
+// connections as a server would, and lists their tools.
 package upstream
 
 import (

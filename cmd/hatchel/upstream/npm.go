@@ -67,7 +67,7 @@ func validPackage(name string) bool {
 		rest = name
 	}
 	part := func(s string) bool {
-		return s != "" && !strings.HasPrefix(s, ".") && !strings.HasPrefix(s, "-") && !strings.ContainsAny(s, "/\\ \t\n@:")
+		return s != "" && !strings.ContainsAny(s[:1], ".-") && !strings.ContainsAny(s, "/\\ \t\n@:")
 	}
 	return part(rest) && (!scoped || strings.HasPrefix(scope, "@") && part(scope[1:]))
 }

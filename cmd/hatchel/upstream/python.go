@@ -18,8 +18,8 @@ import (
 // and beside it NAME.txt with the versions and digests of its packages.
 const pythonDir = ".mcp/py"
 
-// python installs a package of PyPI into an environment of the server, and returns its program. Only built packages are
-// installed, because to build one runs its code.
+// python installs a package of PyPI into an environment of the server, and returns its program. Only built packages
+// are installed, because to build one runs its code.
 func (i *Installer) python(ctx context.Context, server string, p mcp.Package) (mcp.Program, error) {
 	env, list := pythonDir+"/"+server, pythonDir+"/"+server+".txt"
 	dir := filepath.Join(i.Dir, filepath.FromSlash(env))

@@ -33,6 +33,8 @@ type Options struct {
 	// file of definitions that its connection has.
 	Around []importer.Block
 	File   string
+	// Removed are the names of tools of an earlier import that the author has removed. They are not pinned.
+	Removed importer.Names
 	// Pins are the definitions of the directory, and Used the names of those that its blocks call.
 	Pins []definition.Definition
 	Used []string
@@ -52,6 +54,7 @@ type Listing struct {
 	Refused      []Refused // definitions that cannot be pinned
 	Instructions string
 	Protocol     string
+	Unstable     bool // the list was still changing when it was taken
 }
 
 // Refused is a definition that cannot be pinned, and why.
@@ -132,7 +135,7 @@ func Import(s *Server, l *Listing, o Options) (*importer.Result, error) {
 // Tools generates the tools of a server whose connection the directory has. s has its name alone.
 func Tools(s *Server, l *Listing, o Options) (*importer.Result, error) {
 	g := newGenerator(s, o)
-	g.listing = l
+	g.listing, g.result.OnlyTools = l, true
 	g.result.Blocks = slices.Clone(o.Around)
 	err := g.importTools(len(o.Around))
 	g.result.Blocks = g.result.Blocks[len(o.Around):]
@@ -172,6 +175,10 @@ func (g *generator) importTools(before int) error {
 func (g *generator) reportListing() {
 	for _, r := range g.listing.Refused {
 		g.result.Lose(r.Name, "tool left out", "its definition cannot be pinned: "+r.Reason, g.server.Origin)
+	}
+	if g.listing.Unstable {
+		g.lose(g.server.Name, "list that changes", "it was still changing when it was taken; import again with "+
+			"--update")
 	}
 	if text := g.listing.Instructions; text != "" {
 		g.result.Lose(g.server.Name, "instructions left out", "of the server, for models: "+
@@ -227,7 +234,9 @@ func (g *generator) pinned() (all []definition.Definition) {
 		return slices.ContainsFunc(all, func(d definition.Definition) bool { return d.Name == name })
 	}
 	for _, t := range g.tools {
-		all = append(all, t.Definition)
+		if !g.Removed[t.name] {
+			all = append(all, t.Definition)
+		}
 	}
 	for _, from := range [][]definition.Definition{g.listing.Tools, g.Pins} {
 		for _, d := range from {
@@ -238,6 +247,14 @@ func (g *generator) pinned() (all []definition.Definition) {
 	}
 	slices.SortFunc(all, func(a, b definition.Definition) int { return strings.Compare(a.Name, b.Name) })
 	return all
+}
+
+// loseOnce reports a loss of blocks that are written again when a tool is left out.
+func (g *generator) loseOnce(name, kind, detail string) {
+	said := func(l importer.Loss) bool { return l.Name == name && l.Kind == kind && l.Detail == detail }
+	if !slices.ContainsFunc(g.result.Losses, said) {
+		g.lose(name, kind, detail)
+	}
 }
 
 // dropMistakes removes the tools that do not load, and reports them. It reports whether there was one.
@@ -254,6 +271,12 @@ func (g *generator) dropMistakes(before int) (dropped bool, err error) {
 	for _, m := range mistakes {
 		i := layout.Find(m) - before
 		switch {
+		case m.Warning:
+			name := g.server.Name
+			if i >= 0 && i < len(g.tools) {
+				name = g.tools[i].Name
+			}
+			g.loseOnce(name, "warning", m.Text)
 		case i < 0 || i >= len(g.tools):
 			if err == nil {
 				err = fmt.Errorf("the connection would not load: %s", m.Text)

@@ -188,7 +188,7 @@ func checkFiles(files map[string][]byte) (mistakes []importer.Mistake, err error
 	_, diags := hcl.Load(fsys, all.Set().Kinds(), hcl.Options{Dir: "/", UnsetVars: true}.ForCheck())
 	for _, d := range diags {
 		mistakes = append(mistakes, importer.Mistake{File: d.Subject.File, Line: d.Subject.Start.Line,
-			Text: d.Summary + ": " + d.Text()})
+			Text: d.Summary + ": " + d.Text(), Warning: d.Severity != hcl.Error})
 	}
 	return mistakes, nil
 }

@@ -1,6 +1,9 @@
 package mcp
 
-import "strings"
+import (
+	"path"
+	"strings"
+)
 
 // NewServer returns a server that a command line names by its URL. token is the name of the environment variable of a
 // bearer token, or empty. Headers are given as NAME: VALUE.
@@ -80,9 +83,17 @@ func (s *Server) Rewrite(place func(word string) (path, read string, ok bool)) {
 	}
 }
 
-// Directory returns the directory in which the client starts the program, as its file says; empty for the client's
-// choice.
-func (s *Server) Directory() string { return s.directory }
+// Directory returns the directory in which the client starts the program: the one that its file says, or the
+// workspace.
+func (s *Server) Directory() string {
+	if path.IsAbs(s.directory) {
+		return s.directory
+	}
+	return path.Join(s.workspace, s.directory)
+}
 
 // SetWorkspace sets the directory of the client's workspace.
 func (s *Server) SetWorkspace(dir string) { s.workspace = dir }
+
+// Known returns a server whose connection a directory has.
+func Known(name string) *Server { return &Server{Name: name, Origin: "connection " + name} }

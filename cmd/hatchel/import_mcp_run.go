@@ -1,0 +1,360 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"hatchel/adapters/mcp/definition"
+	"hatchel/cmd/hatchel/console"
+	"hatchel/cmd/hatchel/importer"
+	"hatchel/cmd/hatchel/importer/mcp"
+	"hatchel/cmd/hatchel/oauthclient"
+	"hatchel/cmd/hatchel/upstream"
+	"hatchel/hcl"
+	"hatchel/internal/printable"
+)
+
+// mcpRun is one run of import mcp.
+type mcpRun struct {
+	*mcpFlags
+	cmd    *cobra.Command
+	abs    string            // the directory
+	blocks map[string]string // of the directory, by their headers
+	known  []importer.Earlier
+	client *mcp.ClientFile // nil without one
+	before *importUpdate   // nil without --update
+	count  *importer.TooMany
+	all    []*mcpServer
+}
+
+// mcpServer is a server that is imported.
+type mcpServer struct {
+	*mcp.Server
+	options mcp.Options
+	listing *mcp.Listing
+	result  *importer.Result
+	report  *importer.Report
+	err     error // why it is not imported
+}
+
+var errNotStarted = errors.New("it is a program, which only --start installs and starts")
+
+// begin reads the directory.
+func (r *mcpRun) begin() error {
+	ignores, err := importIgnores(r.dir)
+	if err == nil {
+		r.Ignores = ignores
+		r.blocks, err = importer.ReadBlocks(r.dir, r.importFlags.Options)
+	}
+	if err == nil {
+		r.known, err = importer.ReadEarlier(r.dir, r.memory.Kind)
+	}
+	if err == nil {
+		r.abs, err = filepath.Abs(r.dir)
+	}
+	if err != nil {
+		return failf("nothing was written to %s: %s", folderName(r.dir), reason(err))
+	}
+	if r.Update {
+		r.before = beginUpdate(r.cmd.Context(), r.dir)
+	}
+	r.count = importer.NewTooMany("server")
+	return nil
+}
+
+// earlier returns the earlier import of a server, or nil.
+func (r *mcpRun) earlier(name string) *importer.Earlier {
+	i := slices.IndexFunc(r.known, func(e importer.Earlier) bool { return e.Source == mcp.SourceName(name) })
+	if i < 0 {
+		return nil
+	}
+	return &r.known[i]
+}
+
+// options returns the options for one server: those of the flags, and what the directory has of it.
+func (r *mcpRun) options(name string, declarations *mcp.Declarations) mcp.Options {
+	o := r.mcpFlags.Options
+	o.Declarations, o.Count = declarations, r.count
+	o.Check = func(files map[string][]byte) ([]importer.Mistake, error) { return checkImported(r.cmd, files) }
+	o.Taken, o.Removed = importer.Names{}, importer.Names{}
+	for header := range r.blocks {
+		if tool, isTool := strings.CutPrefix(header, "tool "); isTool {
+			o.Taken[tool] = true
+		}
+	}
+	if e := r.earlier(name); e != nil {
+		for _, header := range e.Blocks {
+			tool, isTool := strings.CutPrefix(header, "tool ")
+			if _, exists := r.blocks[header]; isTool && !exists {
+				o.Removed[tool] = true
+			}
+			delete(o.Taken, tool)
+		}
+	}
+	o.File = mcp.DefinitionsFile(name)
+	if file := mcp.DefinitionsOf(r.blocks["connection mcp "+name]); file != "" {
+		o.File = file
+	}
+	o.Used = mcp.Used(r.blocks, name)
+	if src, err := os.ReadFile(filepath.Join(r.dir, filepath.FromSlash(o.File))); err == nil {
+		if pins, err := definition.Read(src); err == nil { // another one does not load, and is written anew
+			o.Pins = pins.Tools()
+		}
+	}
+	return o
+}
+
+// importServers imports servers that a client's file or the command line describes. from is remembered as their
+// source.
+func (r *mcpRun) importServers(servers []*mcp.Server, from string) error {
+	for _, s := range servers {
+		if e := r.earlier(s.Name); e != nil && r.Update {
+			if err := r.recall(r.cmd, *e); err != nil {
+				return err
+			}
+		}
+	}
+	declarations := mcp.NewDeclarations(servers)
+	for _, s := range servers {
+		r.all = append(r.all, &mcpServer{Server: s, options: r.options(s.Name, declarations)})
+	}
+	if r.from != "" {
+		l, err := r.list(r.cmd)
+		if err != nil {
+			return err
+		}
+		r.all[0].listing = l
+	} else {
+		r.prepare()
+		r.ask(declarations.Values())
+	}
+	taken := importer.Names{}
+	for _, s := range r.all {
+		if s.err != nil {
+			continue
+		}
+		for name := range taken {
+			s.options.Taken[name] = true
+		}
+		if s.result, s.err = mcp.Import(s.Server, s.listing, s.options); s.err != nil {
+			continue
+		}
+		s.result.From = importer.WithoutCredentials(from)
+		for _, b := range s.result.Blocks {
+			if name, isTool := strings.CutPrefix(importer.HeaderOf(b.Text), "tool "); isTool {
+				taken[name] = true
+			}
+		}
+	}
+	return r.finish()
+}
+
+// prepare installs the programs, and finds what they need.
+func (r *mcpRun) prepare() {
+	installer := &upstream.Installer{Dir: r.abs, Notes: r.cmd.ErrOrStderr(), DryRun: r.DryRun}
+	for _, s := range r.all {
+		if !s.IsProgram() {
+			continue
+		}
+		var p *mcp.Package
+		if p, s.err = s.Launched(); s.err != nil {
+			continue
+		}
+		if !r.start {
+			s.err = errNotStarted
+			continue
+		}
+		command := printable.Line(strings.Join(s.Command(), " "))
+		fmt.Fprintf(r.cmd.ErrOrStderr(), "%s: %s\n", s.Name, importer.WithoutCredentials(command))
+		if p != nil {
+			var program mcp.Program
+			if program, s.err = installer.Install(r.cmd.Context(), s.Name, *p); s.err != nil {
+				continue
+			}
+			s.SetProgram(program)
+		}
+		s.Rewrite(func(word string) (string, string, bool) { return upstream.Place(r.abs, s.Directory(), word) })
+	}
+}
+
+// ask asks the servers for their tools, several at a time. values are those of the secrets that the source has.
+func (r *mcpRun) ask(values map[string]string) {
+	defer console.ShowSpinner(r.cmd.ErrOrStderr(), "asking the servers for their tools")()
+	getenv := func(name string) (string, bool) {
+		if value, ok := os.LookupEnv(name); ok {
+			return value, true
+		}
+		value, ok := values[name]
+		return value, ok
+	}
+	files := make([]map[string][]byte, len(r.all))
+	for i, s := range r.all {
+		if s.err == nil {
+			files[i], s.err = s.files()
+		}
+	}
+	runParallel(len(r.all), func(i int) {
+		if s := r.all[i]; s.err == nil {
+			s.listing, s.err = r.askServer(s, files[i], getenv)
+		}
+	})
+	for _, s := range r.all {
+		if s.err != nil && s.ConstantURL() != "" && upstream.WantsToken(s.err) {
+			r.signIn(s, getenv)
+		}
+	}
+}
+
+// files returns what is loaded to ask a server.
+func (s *mcpServer) files() (map[string][]byte, error) {
+	result, err := mcp.Connection(s.Server, s.options)
+	if err != nil {
+		return nil, err
+	}
+	files := importer.NewLayout(result.Blocks).Files
+	for name, src := range result.Files {
+		files[name] = src
+	}
+	return files, nil
+}
+
+// askServer asks one server by the connection that is written for it.
+func (r *mcpRun) askServer(
+	s *mcpServer, files map[string][]byte, getenv func(string) (string, bool),
+) (*mcp.Listing, error) {
+	c, err := upstream.Load(files, r.abs, s.Name, hcl.Options{Start: true, Getenv: getenv})
+	if err != nil {
+		return nil, err
+	}
+	return r.askConnection(c)
+}
+
+func (r *mcpRun) askConnection(c *hcl.Connection) (*mcp.Listing, error) {
+	return upstream.Ask(r.cmd.Context(), c, r.abs, release(), slog.New(slog.DiscardHandler))
+}
+
+// signIn finds out which tokens a server accepts that has refused to list its tools, and asks it with such a token.
+func (r *mcpRun) signIn(s *mcpServer, getenv func(string) (string, bool)) {
+	c, err := oauthclient.New(oauthclient.Options{Endpoint: s.ConstantURL(), Agent: "hatchel/" + release()})
+	if err != nil {
+		return // its address is not encrypted: no token is sent there
+	}
+	defer c.Close()
+	found, err := c.Metadata(r.cmd.Context())
+	if err != nil {
+		s.err = fmt.Errorf("%w; %w", s.err, err)
+	}
+	if found == nil {
+		return
+	}
+	s.options.OAuth = &mcp.OAuth{Resource: found.Resource, TokenURL: found.TokenURL, Scopes: found.Scopes}
+	files, err := s.files()
+	if err != nil {
+		return
+	}
+	refused := s.err
+	if s.listing, s.err = r.askServer(s, files, getenv); s.err != nil {
+		s.err = fmt.Errorf("%w; it accepts tokens of %s: %w", refused, found.TokenURL, s.err)
+	}
+}
+
+// updateTools imports the tools of the connection with a name that the directory has, or without a name those of all
+// earlier imports.
+func (r *mcpRun) updateTools(name string) error {
+	names := []string{name}
+	if name == "" {
+		names = nil
+		for _, e := range r.known {
+			names = append(names, strings.TrimPrefix(e.Source, r.memory.Kind+" "))
+		}
+	}
+	if len(names) == 0 {
+		return misusef("%s has no import of the kind mcp to update: name what to import", folderName(r.dir))
+	}
+	for _, name := range names {
+		if e := r.earlier(name); e != nil {
+			if err := r.recall(r.cmd, *e); err != nil {
+				return err
+			}
+		}
+	}
+	folder, err := r.connections()
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		s := &mcpServer{Server: mcp.Known(name), options: r.options(name, mcp.NewDeclarations(nil))}
+		s.options.Around = r.around(name)
+		r.all = append(r.all, s)
+	}
+	r.askKnown(folder)
+	for _, s := range r.all {
+		if s.err != nil {
+			continue
+		}
+		if s.result, s.err = mcp.Tools(s.Server, s.listing, s.options); s.err == nil {
+			if e := r.earlier(s.Name); e != nil {
+				s.result.From = e.From
+			}
+		}
+	}
+	return r.finish()
+}
+
+// connections loads the directory.
+func (r *mcpRun) connections() (*loadedFolder, error) {
+	r.load.runsCommands = true
+	folder, err := r.load.decode(r.cmd.Context(), r.dir, r.cmd.ErrOrStderr())
+	if err != nil {
+		return nil, err
+	}
+	if folder.diags.HasErrors() {
+		folder.print(r.cmd.ErrOrStderr())
+		return nil, failf("%s has %s", folderName(r.dir), countDiagnostics(folder.diags))
+	}
+	return folder, nil
+}
+
+// askKnown asks the servers of connections of the directory.
+func (r *mcpRun) askKnown(folder *loadedFolder) {
+	defer console.ShowSpinner(r.cmd.ErrOrStderr(), "asking the servers for their tools")()
+	if r.from != "" {
+		r.all[0].listing, r.all[0].err = r.list(r.cmd)
+		return
+	}
+	runParallel(len(r.all), func(i int) {
+		s := r.all[i]
+		at := slices.IndexFunc(folder.config.Connections, func(c *hcl.Connection) bool {
+			return c.Kind == "mcp" && c.Name == s.Name
+		})
+		switch {
+		case at < 0:
+			s.err = fmt.Errorf("the directory has no connection \"mcp\" %q; --url URL imports it", s.Name)
+		case folder.config.Connections[at].Incomplete():
+			s.err = errors.New("its connection needs a value that is missing")
+		default:
+			s.listing, s.err = r.askConnection(folder.config.Connections[at])
+		}
+	})
+}
+
+// around returns the blocks of the directory that the connection with a name needs.
+func (r *mcpRun) around(name string) (blocks []importer.Block) {
+	connection := r.blocks["connection mcp "+name]
+	for _, kind := range []string{"variable", "secret"} {
+		for header, text := range r.blocks {
+			label, is := strings.CutPrefix(header, kind+" ")
+			if is && mcp.Reads(connection, kind, label) {
+				blocks = append(blocks, importer.Block{Text: text})
+			}
+		}
+	}
+	return append(blocks, importer.Block{Text: connection})
+}

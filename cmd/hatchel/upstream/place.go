@@ -1,0 +1,57 @@
+package upstream
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Place finds a word of a command that is the path of a file or a directory, as a client sees it that starts the
+// program in directory from. It returns the path for a connection whose relative paths start from dir, and what the
+// program must be able to read for it: for a file of a package, the directory of the package.
+func Place(dir, from, word string) (path, read string, ok bool) {
+	path = word
+	if !filepath.IsAbs(path) {
+		if path = filepath.Join(from, word); from == "" || !strings.ContainsAny(word, "/.") || word == "." {
+			return "", "", false
+		}
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", "", false
+	}
+	read = path
+	if !info.IsDir() {
+		at := filepath.Dir(path)
+		for range maxPackageLevels {
+			if isPackage(at) {
+				read = at
+				break
+			}
+			if next := filepath.Dir(at); next != at {
+				at = next
+			}
+		}
+	}
+	return relative(dir, path), relative(dir, read), true
+}
+
+// maxPackageLevels is how far above a file its package is looked for.
+const maxPackageLevels = 4
+
+func isPackage(dir string) bool {
+	for _, name := range []string{"package.json", "pyproject.toml", "pyvenv.cfg"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// relative returns a path below dir with slashes, and any other path as it is.
+func relative(dir, path string) string {
+	if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {
+		return filepath.ToSlash(rel)
+	}
+	return path
+}
