@@ -8,6 +8,9 @@ type Upstream interface {
 	// UpstreamState returns what is known of the server. It sends nothing, waits for nothing, and may be called
 	// concurrently.
 	UpstreamState() UpstreamState
+	// Watch is called when the connection begins to be served: from then on it may ask the server without a call. It
+	// does not block.
+	Watch()
 }
 
 // States of an upstream server.
@@ -15,7 +18,7 @@ const (
 	UpstreamReady    = "ready"    // a session was opened, and what it lists is as reviewed
 	UpstreamStarting = "starting" // no session was opened yet, or the next one is being opened
 	UpstreamFailed   = "failed"   // no session can be opened
-	UpstreamDrifted  = "drifted"  // a definition that blocks use is not as reviewed
+	UpstreamDrifted  = "drifted"  // a definition that blocks use is not as reviewed, and its tools are withdrawn
 )
 
 // UpstreamState is what is known of an upstream server, for people who operate the server. It has no secret.

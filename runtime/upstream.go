@@ -49,6 +49,7 @@ func (o *upstreamObserver) serve() {
 	defer o.mu.Unlock()
 	if !o.served && o.build.current != nil {
 		o.served = true
+		o.upstream.Watch()
 		o.announce()
 	}
 }

@@ -31,6 +31,8 @@ func (h *upstreamHandle) UpstreamState() adapters.UpstreamState {
 	return h.state
 }
 
+func (h *upstreamHandle) Watch() {}
+
 func (h *upstreamHandle) Ping(ctx context.Context) error {
 	h.mu.Lock()
 	h.pings++

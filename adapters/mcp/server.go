@@ -28,6 +28,7 @@ type server struct {
 	authorizer *auth.Authorizer // nil if requests need no credentials
 	monitor    *drift.Monitor
 	sessions   *pool.Pool[*session]
+	watcher    watcher
 	mocks      adapters.Mocks // nil for the real thing
 	messages   serverLog
 

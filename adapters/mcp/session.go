@@ -46,8 +46,11 @@ func (s *server) openSessions(ctx context.Context, env adapters.Env) {
 		Connection: s.name, Open: s.openSession, Max: cmp.Or(s.MaxSessions, defaultMaxSessions), Idle: s.Idle,
 		PerCall: s.Sessions == sessionsCall,
 	})
+	s.watcher.ctx = context.WithoutCancel(ctx)
 	env.Defer(func() error {
+		s.stopWatching()
 		s.sessions.Close()
+		s.watcher.visiting.Wait()
 		return nil
 	})
 }

@@ -54,6 +54,24 @@ func (p *Program) useCache(call *adapters.Call, k *clock) (use cacheUse, err err
 	}
 }
 
+// withdrawn returns the failure of an upstream tool that is known not to be as reviewed, and that a step of the
+// operation, or of a tool that it calls, would call; nil for none. A result in the cache was made of it.
+func (o *Operation) withdrawn() error {
+	for _, s := range o.Steps {
+		if action, ok := s.Action.(adapters.Withdrawable); ok {
+			if fault := action.Withdrawn(); fault != nil {
+				return fault
+			}
+		}
+	}
+	for _, p := range o.CallsTools() {
+		if err := p.withdrawn(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // cacheKey returns what the result of a call depends on.
 func (p *Program) cacheKey(call *adapters.Call) (digest.Digest, error) {
 	input := any(call.Frame.Input)

@@ -527,6 +527,9 @@ func (c *engine) useCache() (hasResult bool, err error) {
 	case err != nil:
 		return false, err
 	case use.result != nil:
+		if fault := c.program.withdrawn(); fault != nil {
+			return false, fault
+		}
 		return true, c.result.Restore(use.result)
 	}
 	return false, use.err

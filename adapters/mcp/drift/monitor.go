@@ -88,7 +88,8 @@ func New(o Options) *Monitor {
 	}
 }
 
-// Use says that a block calls a tool, with arguments of a type. It returns a function that ends the use.
+// Use says that a block calls a tool, with arguments of a type, or of an unknown type if it is nil. It returns a
+// function that ends the use.
 func (m *Monitor) Use(tool string, sent *schema.Type) (release func()) {
 	u := &use{sent}
 	m.mu.Lock()
@@ -197,8 +198,11 @@ func (m *Monitor) compare(list *client.List) (found verdicts, unused []string) {
 	epoch, known := m.epoch.Load(), maps.Clone(m.known)
 	uses := make(map[string][]*schema.Type, len(m.uses))
 	for tool, blocks := range m.uses {
+		uses[tool] = []*schema.Type{}
 		for _, u := range blocks {
-			uses[tool] = append(uses[tool], u.sent)
+			if u.sent != nil {
+				uses[tool] = append(uses[tool], u.sent)
+			}
 		}
 	}
 	m.mu.Unlock()

@@ -91,6 +91,19 @@ func (s *Session) Close() {
 	s.monitor.forget(s)
 }
 
+// IsListed reports whether the tools of the session were listed.
+func (s *Session) IsListed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.listed.IsZero()
+}
+
+// Check lists the tools if what is known of them may be out of date. Its error is a *ListError.
+func (s *Session) Check(ctx context.Context) error {
+	_, err := s.check(ctx)
+	return err
+}
+
 // Admit returns nil if calls of a tool may be sent in the session now. It lists the tools if what is known of them may
 // be out of date. A tool that is not as reviewed, or that is not listed, is refused with an *adapters.Fault; any other
 // error is that of the list. Nothing of the call is sent.
@@ -250,8 +263,8 @@ func (s *Session) dueTime(list *client.List, began time.Time) time.Time {
 
 // schedule sets when the tools are listed in the background. The caller holds mu.
 func (s *Session) schedule() {
-	if s.list == nil || s.isClosed || s.rounds == 0 {
-		return // the first call lists
+	if s.list == nil || s.isClosed || s.rounds == 0 || s.monitor.PerCaller {
+		return // the first call lists; without a call there are no credentials of its caller
 	}
 	next := s.due
 	if settled := s.begun.Add(settlingTime); s.listed.Before(settled) && s.found.hasMissing() {
