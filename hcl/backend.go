@@ -40,6 +40,8 @@ type Effects struct {
 
 	// Upstream is the connection to another MCP server that the backend calls; empty for another backend.
 	Upstream string
+	// Pinned is the reviewed definition of the tool of that server; nil for another backend.
+	Pinned *PinnedTool
 	// Contradiction returns what is wrong with a tool that says that it changes nothing, or that nothing is lost, as a
 	// sentence, or "". ReadOnly and destructive are what the tool says; nil for nothing. It is nil for a backend of
 	// which nothing more is known.
@@ -55,6 +57,14 @@ type Effects struct {
 	Unlimited error
 
 	unknown bool // the block has mistakes, which were reported
+}
+
+// PinnedTool is the reviewed definition of a tool of another MCP server.
+type PinnedTool struct {
+	Name   string
+	Digest string // of the whole definition
+	// What the server says of the effects of the tool; nil for nothing.
+	ReadOnly, Destructive, Idempotent, OpenWorld *bool
 }
 
 // DefaultResult is the result of a tool without result, text and content. With the zero

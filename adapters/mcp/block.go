@@ -87,6 +87,10 @@ func (b *block) Describe(conn *hcl.Connection) (hcl.Effects, error) {
 	hints := pinned.Hints()
 	effects.Writes = hints.ReadOnly != nil && !*hints.ReadOnly
 	effects.Contradiction = pinned.Contradiction
+	effects.Pinned = &hcl.PinnedTool{
+		Name: pinned.Name, Digest: pinned.Digest(), ReadOnly: hints.ReadOnly, Destructive: hints.Destructive,
+		Idempotent: hints.Idempotent, OpenWorld: hints.OpenWorld,
+	}
 	if pinned.TaskSupport == "required" {
 		const text = "%s runs as a task of its server, and an mcp block calls a tool that answers its call. Name a " +
 			`tool whose taskSupport is not "required".`

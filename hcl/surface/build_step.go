@@ -15,6 +15,7 @@ func (s *source) step(step *hcl.Step, block operationBlock, name string) *Step {
 	backend := step.Backend
 	out := &Step{Name: name, Kind: backend.Kind, Writes: !backend.Effects.ReadOnly, Code: s.code[backend],
 		When: s.condition(step.When), Args: map[string]string{}, traits: s.kinds.Traits(backend.Kind)}
+	out.Upstream = upstreamOf(backend.Effects.Pinned)
 	if backend.Connection != nil {
 		out.Connection = backend.Connection.Kind + " " + backend.Connection.Name
 	}

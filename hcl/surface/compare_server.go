@@ -154,9 +154,9 @@ func (c *comparison) connections() {
 		}
 		c.effects(c.object, a.Does, b.Does)
 		c.secrets(c.object, a.Reads, b.Reads)
-		var shown []string
+		shown := []string{"definitions"}      // each definition is compared where it is used
 		if len(missing(b.Does, a.Does)) > 0 { // they are reported with the effects
-			shown = connectionEffects
+			shown = append(shown, connectionEffects...)
 		}
 		c.otherArguments("settings", a.Args, b.Args, append(shown, c.identity(a, b)...))
 	}
@@ -180,6 +180,11 @@ func (c *comparison) otherArguments(kind string, old, new map[string]string, sho
 	for _, path := range changedArguments(old, new) {
 		isShown := func(name string) bool { return path == name || strings.HasPrefix(path, name+".") }
 		if slices.ContainsFunc(shown, isShown) {
+			continue
+		}
+		if strings.HasPrefix(c.object, "connection mcp ") && slices.Contains(upstreamArguments, path) {
+			class := upstreamClass(path, old[path], new[path])
+			c.add(class, "upstream", c.object+"."+path, "%s", changeOf(path, old, new))
 			continue
 		}
 		name, class := lastName(path), Widening

@@ -234,6 +234,7 @@ func (s *stepsComparison) step(a, b *Step) {
 		s.report(class, b, "on_error %s → %s", cmp.Or(a.OnError, "stop"), cmp.Or(b.OnError, "stop"))
 	}
 	s.arguments(a, b, gates)
+	s.upstream(a, b)
 	x := *a
 	x.Name = b.Name
 	sameEffects := !doesMore(a.Does, b.Does) && !doesMore(b.Does, a.Does)

@@ -62,4 +62,5 @@ var Kinds = map[string]string{
 	"toolset-added":       "A toolset was added.",
 	"toolset-member":      "A member of a toolset was added or removed.",
 	"toolset-removed":     "A toolset was removed.",
+	"upstream":            "A definition of another MCP server changed, or what its connection lets that server do.",
 }

@@ -101,7 +101,18 @@ type Step struct {
 	Types   map[string]any    `json:"types,omitempty"` // decoded JSON Schemas of the arguments that are types, by path
 	Code    map[string]string `json:"code,omitempty"`  // digests of the files that its programs may read, by name
 
+	// Upstream is the tool of another MCP server that the step calls; nil for another backend.
+	Upstream *Upstream `json:"upstream,omitempty"`
+
 	traits hcl.Traits // of Kind
+}
+
+// Upstream is a tool of another MCP server by its reviewed definition.
+type Upstream struct {
+	Tool       string   `json:"tool"`
+	Definition string   `json:"definition"`         // digest
+	Safe       []string `json:"safe,omitempty"`     // what the server promises of the effects
+	Warnings   []string `json:"warnings,omitempty"` // what it warns of
 }
 
 // May says who may call, and what a call needs.
