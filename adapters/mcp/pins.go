@@ -3,18 +3,16 @@ package mcp
 import (
 	"net/url"
 
-	"hatchel/adapters/mcp/definition"
 	"hatchel/hcl"
 )
 
 // Pins implements hcl.Pinner.
 func (c *connection) Pins() []hcl.Pin {
-	file, err := definition.Read(c.pinned)
-	if err != nil {
-		return nil // which the load reports
+	if c.file == nil {
+		return nil // the load reports why
 	}
-	pins := make([]hcl.Pin, 0, len(file.Tools()))
-	for _, d := range file.Tools() {
+	pins := make([]hcl.Pin, 0, len(c.file.Tools()))
+	for _, d := range c.file.Tools() {
 		readOnly := d.Hints().ReadOnly
 		pins = append(pins, hcl.Pin{
 			Tool: d.Name, Description: d.Description, Digest: d.Digest(), ReadOnly: readOnly != nil && *readOnly,

@@ -21,7 +21,8 @@ type Expr struct {
 	Typed eval.TypedExpr
 	Range diag.Range
 
-	// Members are those of an object that is written here and nothing else, in written order, if the argument keeps them.
+	// Members are those of an object that is written here and nothing else, in written order, if the argument keeps
+	// them.
 	Members []Member
 }
 
