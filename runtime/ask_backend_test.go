@@ -3,7 +3,9 @@ package runtime
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -171,4 +173,141 @@ func TestAnOpenCallEndsWhenItsClientDoesNotContinueIt(t *testing.T) {
 			t.Errorf("%d calls wait", n)
 		}
 	})
+}
+
+// awaitOpenCalls waits until so many calls are open.
+func awaitOpenCalls(t *testing.T, h *Host, n int) {
+	t.Helper()
+	for end := time.Now().Add(maxWait); h.Current().Env.OpenCalls.Waiting() != n; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%d calls are open, not %d", h.Current().Env.OpenCalls.Waiting(), n)
+		}
+	}
+}
+
+func TestACallThatIsRefusedWhenItContinuesEndsAtOnce(t *testing.T) {
+	for name, policy := range map[string]string{
+		"by a rule without inputs": `deny = "'late' in caller.capabilities"`,
+		"by a rule with inputs":    `deny = "'late' in caller.capabilities && input.n == 1"`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newAskingBackend()
+			tools := `
+tool "open" {
+  description = "x"
+  input "n" { type = integer }
+  fake { do = "ask open" }
+}
+`
+			h := newHost(t, tools, w.use)
+			req := modernRequest("open", `{"n":1}`, everything)
+			r := mustCall(t, h, req)
+			awaitOpenCalls(t, h, 1)
+			load(t, h, tools+`
+policy "late" {
+  tools = ["open"]
+  `+strings.ReplaceAll(policy, "'late' in caller.capabilities", "'sampling' in caller.capabilities")+`
+}
+`)
+			refused, err := tryCall(t, h, retryRequest(req, r.RequestState, `{"db.1":`+accept+`}`))
+			if err == nil && !refused.IsError {
+				t.Errorf("%+v", refused)
+			}
+			awaitOpenCalls(t, h, 0)
+			<-w.ended
+		})
+	}
+}
+
+func TestAnOpenCallEndsWhenItsToolIsChanged(t *testing.T) {
+	w := newAskingBackend()
+	h := newHost(t, askingTools, w.use)
+	mustCall(t, h, modernRequest("open", `{}`, everything))
+	awaitOpenCalls(t, h, 1)
+	load(t, h, strings.Replace(askingTools, `description = "x"`, `description = "y"`, 1))
+	awaitOpenCalls(t, h, 0)
+	<-w.ended
+}
+
+func TestAnOpenCallOfAProcessThatHasStoppedIsLost(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state.db")
+	w := newAskingBackend()
+	req := modernRequest("open", `{}`, everything)
+	var state string
+	t.Run("before", func(t *testing.T) {
+		h := newHost(t, askingTools, w.use, storedIn(t, path))
+		state = mustCall(t, h, req).RequestState
+	})
+	<-w.ended // with its process
+	h := newHost(t, askingTools, w.use, storedIn(t, path))
+	lost := mustCall(t, h, retryRequest(req, state, `{"db.1":`+accept+`}`))
+	if !lost.IsError || !strings.Contains(lost.text(), "it is not known whether the call took effect") || w.began.Load() != 1 {
+		t.Errorf("%+v, and it began %d times", lost, w.began.Load())
+	}
+}
+
+func TestACallThatPausedElsewhereContinuesWithTheStateOfItsBackend(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state.db")
+	w := newAskingBackend()
+	req := modernRequest("again", `{}`, everything)
+	var state string
+	t.Run("before", func(t *testing.T) {
+		state = mustCall(t, newHost(t, askingTools, w.use, storedIn(t, path)), req).RequestState
+	})
+	h := newHost(t, askingTools, w.use, storedIn(t, path))
+	if r := mustCall(t, h, retryRequest(req, state, `{"db.one":`+accept+`}`)); r.keys() != "db.two" || w.began.Load() != 1 {
+		t.Errorf("%+v, and it began %d times", r, w.began.Load())
+	}
+}
+
+func TestAKeyIsHeldWhileABackendAsks(t *testing.T) {
+	w := newAskingBackend()
+	h := newHost(t, `
+tool "open" {
+  description = "x"
+  idempotency { }
+  fake { do = "ask open" }
+}
+`, w.use)
+	req := modernRequest("open", `{"idempotency_key":"k"}`, everything)
+	r := mustCall(t, h, req)
+	if again := mustCall(t, h, req); !again.IsError || !strings.Contains(again.text(), "waits for answers of its client") {
+		t.Errorf("%+v", again)
+	}
+	if r = mustCall(t, h, retryRequest(req, r.RequestState, `{"db.1":`+accept+`}`)); r.IsError {
+		t.Errorf("%+v", r)
+	}
+	if again := mustCall(t, h, req); again.text() != r.text() || w.began.Load() != 1 {
+		t.Errorf("%+v, and it began %d times", again, w.began.Load())
+	}
+}
+
+// TestOpenCallsOfManyCallersAreKeptApart has 100 callers answer at once.
+func TestOpenCallsOfManyCallersAreKeptApart(t *testing.T) {
+	w := newAskingBackend()
+	h := newHost(t, strings.ReplaceAll(askingTools, `description = "x"`, "description = \"x\"\n  timeout = \"5m\""), w.use)
+	var all sync.WaitGroup
+	slots := make(chan struct{}, 60) // fewer than may be open
+	for i := range 100 {
+		all.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			name := fmt.Sprint("caller ", i)
+			tool, key := "open", "db.1"
+			if i%2 == 0 {
+				tool, key = "again", "db.one"
+			}
+			req := modernRequest(tool, `{}`, everything)
+			req.Caller.Subject = name
+			answer := fmt.Sprintf(`{"action":"accept","content":{"name":%q}}`, name)
+			r := mustCall(t, h, req)
+			if r = mustCall(t, h, retryRequest(req, r.RequestState, `{"`+key+`":`+answer+`}`)); tool == "again" {
+				r = mustCall(t, h, retryRequest(req, r.RequestState, `{"db.two":`+answer+`}`))
+			}
+			if !strings.Contains(r.text(), "acceptmap[name:"+name+"]") {
+				t.Errorf("%s: %+v", name, r)
+			}
+		})
+	}
+	all.Wait()
 }

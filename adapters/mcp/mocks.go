@@ -191,7 +191,8 @@ func mockKind() *mock.Kind {
 				"nothing was sent.", Type: mock.Text, Check: checkFail},
 			{Name: "ask", Doc: "What the server asks the user of the call, as the protocol has it: message and " +
 				"requestedSchema, message and url, or messages. Answer blocks of the test answer it by the name " +
-				"CONNECTION.1, the next one of the call by CONNECTION.2, and the next reply follows.", Type: mock.Map, Check: checkAsk},
+				"CONNECTION.1, the next one of the call by CONNECTION.2, and the next reply follows.",
+				Type: mock.Map, Check: checkAsk},
 		},
 		Besides: []mock.Argument{
 			{Name: "structured", Doc: "The structured content. Without text and content, the text is the same as " +

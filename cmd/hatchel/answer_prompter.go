@@ -23,23 +23,30 @@ type prompter struct {
 	name    string // of the tool or prompt
 	asks    map[string]*hcl.Ask
 	answers map[string]any // of the flags, by key
+	// texts are those of the flags for questions of other MCP servers, by key: what they ask is known during the call.
+	texts map[string]string
 }
 
 // newPrompter returns the prompter of a call of an operation. Flags are the values of --answer, key=value. An error
 // says which of them is not valid.
 func newPrompter(op *hcl.Operation, flags []string, t *promptTerminal) (*prompter, error) {
-	p := &prompter{name: op.Name, asks: asksOf(op), answers: map[string]any{}, Terminal: t}
+	p := &prompter{name: op.Name, asks: asksOf(op), answers: map[string]any{}, texts: map[string]string{}, Terminal: t}
 	for _, flag := range flags {
 		key, text, ok := strings.Cut(flag, "=")
 		if !ok || key == "" {
 			return nil, fmt.Errorf("--answer requires name=value, and got %q", flag)
 		}
-		ask := p.asks[key]
-		if ask == nil {
-			return nil, p.unknownKey(key)
-		}
-		if _, twice := p.answers[key]; twice {
+		_, twice := p.answers[key]
+		if _, again := p.texts[key]; twice || again {
 			return nil, fmt.Errorf("the question %q has two answers", key)
+		}
+		ask := p.asks[key]
+		switch {
+		case ask == nil && asksOfBackends(op, key):
+			p.texts[key] = text
+			continue
+		case ask == nil:
+			return nil, p.unknownKey(key)
 		}
 		var err error
 		if p.answers[key], err = parseAnswer(ask, text); err != nil {
@@ -74,6 +81,9 @@ func (p *prompter) unknownKey(key string) error {
 func (p *prompter) capabilities() []byte {
 	if p.Terminal != nil {
 		return []byte(`{"elicitation":{"form":{},"url":{}},"sampling":{},"roots":{}}`)
+	}
+	if len(p.texts) > 0 {
+		return []byte(`{"elicitation":{"form":{},"url":{}},"sampling":{}}`)
 	}
 	capabilities := map[string]map[string]struct{}{}
 	for key := range p.answers {
@@ -140,6 +150,9 @@ func (p *prompter) answer(ctx context.Context, questions []mcp.Question) ([]byte
 	answers := map[string]any{}
 	var missing []string
 	for _, q := range questions {
+		if err := p.readBackendQuestion(q); err != nil {
+			return nil, err
+		}
 		if answer, ok := p.answers[q.Key]; ok {
 			answers[q.Key] = answer
 			continue
@@ -165,6 +178,22 @@ func (p *prompter) answer(ctx context.Context, questions []mcp.Question) ([]byte
 		return nil, fmt.Errorf("the answers cannot be encoded as JSON: %s", err)
 	}
 	return out, nil
+}
+
+// readBackendQuestion reads a question that no ask block asks, and the flag that answers it.
+func (p *prompter) readBackendQuestion(q mcp.Question) error {
+	if p.asks[q.Key] != nil {
+		return nil
+	}
+	ask, err := readBackendAsk(q)
+	if err != nil {
+		return err
+	}
+	p.asks[q.Key] = ask
+	if text, ok := p.texts[q.Key]; ok {
+		p.answers[q.Key], err = parseAnswer(ask, text)
+	}
+	return err
 }
 
 // Hint says how to answer the questions that caused a failure: those that its text names, or whose capability it
