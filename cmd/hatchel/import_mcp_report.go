@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -56,7 +57,7 @@ func (r *mcpRun) finish() error {
 		return failf("%s changed by you and by the source: merge the files with the suffix .new",
 			console.Plural(conflicts, "block"))
 	case lost > 0:
-		return failf("%d of %s not imported", lost, console.Plural(len(r.all), "server"))
+		return failf("not imported: %d of %s", lost, console.Plural(len(r.all), "server"))
 	}
 	return nil
 }
@@ -124,9 +125,9 @@ func (r *mcpRun) print() error {
 			if err != nil {
 				return err
 			}
-			if all.Diff, err = json.Marshal(diff); err != nil {
-				return err
-			}
+			var text bytes.Buffer
+			_ = diff.Write(&text, "json") // into memory
+			all.Diff = text.Bytes()
 		}
 		return printJSON(r.cmd.OutOrStdout(), all)
 	}

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"hatchel/cmd/hatchel/importer/mcp"
+	"hatchel/internal/cut"
+	"hatchel/internal/printable"
 )
 
 // installTime is how long the installation of a package may take.
@@ -59,9 +61,10 @@ func (i *Installer) run(ctx context.Context, words []string) error {
 		}
 		text := strings.TrimSpace(out.String())
 		if len(text) > maxOutput {
-			text = "… " + text[len(text)-maxOutput:]
+			text = "… " + text[cut.Before(text, len(text)-maxOutput):]
 		}
-		return fmt.Errorf("%s has failed: %w\n%s", words[0], err, text)
+		fmt.Fprintln(i.Notes, printable.Reveal(text, "\n\t"))
+		return fmt.Errorf("%s has failed: %w", words[0], err)
 	}
 	return nil
 }

@@ -37,7 +37,7 @@ func (i *Installer) npm(ctx context.Context, p mcp.Package) (mcp.Program, error)
 		if err := i.makeDir(npmDir, "package.json", []byte("{\n  \"private\": true\n}\n")); err != nil {
 			return mcp.Program{}, err
 		}
-		words = append(words, "--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier", "--prefix", dir)
+		words = append(words, "--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier", "--prefix", npmDir)
 		if err := i.run(ctx, words); err != nil {
 			return mcp.Program{}, err
 		}

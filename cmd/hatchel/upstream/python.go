@@ -23,7 +23,6 @@ const pythonDir = ".mcp/py"
 func (i *Installer) python(ctx context.Context, server string, p mcp.Package) (mcp.Program, error) {
 	env, list := pythonDir+"/"+server, pythonDir+"/"+server+".txt"
 	dir := filepath.Join(i.Dir, filepath.FromSlash(env))
-	python := filepath.Join(dir, "bin", "python")
 	spec := pythonSpec(p.Spec)
 	name, _, _ := strings.Cut(spec, "[")
 	name, _, _ = strings.Cut(name, "=")
@@ -32,7 +31,7 @@ func (i *Installer) python(ctx context.Context, server string, p mcp.Package) (m
 		return mcp.Program{}, fmt.Errorf("%q is no package of PyPI", p.Spec)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "bin", executable)); err != nil {
-		if err := i.installPython(ctx, spec, dir, python, filepath.Join(i.Dir, filepath.FromSlash(list))); err != nil {
+		if err := i.installPython(ctx, spec, env, list); err != nil {
 			return mcp.Program{}, err
 		}
 	}
@@ -43,7 +42,7 @@ func (i *Installer) python(ctx context.Context, server string, p mcp.Package) (m
 		return mcp.Program{}, fmt.Errorf("the package %s has no program %s", p.Spec, executable)
 	}
 	read := []string{env}
-	if base := i.basePrefix(python); base != "" {
+	if base := basePrefix(filepath.Join(dir, "bin", "python")); base != "" {
 		read = append(read, base)
 	}
 	return mcp.Program{Words: []string{env + "/bin/python", env + "/bin/" + executable}, Read: read}, nil
@@ -61,30 +60,32 @@ func pythonSpec(spec string) string {
 	return name + "==" + version
 }
 
-// installPython makes the environment and installs the packages of the list, which is made first if there is none.
-func (i *Installer) installPython(ctx context.Context, spec, dir, python, list string) error {
+// installPython makes an environment and installs the packages of a list, which is made first if there is none. Both are
+// relative to the configuration directory.
+func (i *Installer) installPython(ctx context.Context, spec, env, list string) error {
 	if i.DryRun {
 		return errNotInstalled
 	}
-	if err := os.MkdirAll(filepath.Dir(list), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Join(i.Dir, filepath.FromSlash(pythonDir)), 0o755); err != nil {
 		return err
 	}
-	if err := i.run(ctx, []string{"python3", "-m", "venv", dir}); err != nil {
+	if err := i.run(ctx, []string{"python3", "-m", "venv", env}); err != nil {
 		return err
 	}
-	pip := []string{python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input",
+	pip := []string{"./" + env + "/bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input",
 		"--only-binary", ":all:"}
-	if _, err := os.Stat(list); err != nil {
-		report := filepath.Join(dir, "resolved.json")
+	listFile := filepath.Join(i.Dir, filepath.FromSlash(list))
+	if _, err := os.Stat(listFile); err != nil {
+		report := env + "/resolved.json"
 		err := i.run(ctx, slices.Concat(pip, []string{"--dry-run", "--ignore-installed", "--report", report, spec}))
 		if err != nil {
 			return err
 		}
-		text, err := requirements(report)
+		text, err := requirements(filepath.Join(i.Dir, filepath.FromSlash(report)))
 		if err != nil {
 			return err
 		}
-		if err := os.WriteFile(list, text, 0o644); err != nil {
+		if err := os.WriteFile(listFile, text, 0o644); err != nil {
 			return err
 		}
 	}
@@ -121,7 +122,7 @@ func requirements(report string) ([]byte, error) {
 }
 
 // basePrefix returns the directory of the Python that an environment uses, if it is not the system's.
-func (i *Installer) basePrefix(python string) string {
+func basePrefix(python string) string {
 	out, err := exec.Command(python, "-I", "-c", "import sys; print(sys.base_prefix)").Output()
 	base := strings.TrimSpace(string(out))
 	if err != nil || base == "" || base == "/usr" || strings.HasPrefix(base, "/usr/") {
