@@ -91,7 +91,7 @@ func (g *generator) address(lines []string) ([]string, error) {
 				kept = append(kept, pair)
 				continue
 			}
-			g.query = append(g.query, importer.Key(name)+" = secret."+g.valueSecret(name, value))
+			return nil, fmt.Errorf(queryText, name)
 		}
 		u.RawQuery, u.Fragment = strings.Join(kept, "&"), ""
 		if constant = u.String(); importer.ContainsCredential(constant) || slices.ContainsFunc(
@@ -105,7 +105,8 @@ func (g *generator) address(lines []string) ([]string, error) {
 	case err != nil:
 		return nil, err
 	case strings.Contains(expression, "secret."):
-		return nil, errors.New("its URL has a credential in a place that is no parameter of the query")
+		return nil, errors.New("its URL has a credential, and credentials are sent in headers: ask the service for the " +
+			"header, and import it with --url and --header")
 	}
 	return append(lines, "url = "+expression), nil
 }
@@ -148,9 +149,6 @@ func (g *generator) sentHeaders(lines []string) ([]string, error) {
 	if keys != nil {
 		g.auth = append(g.auth, "header = "+importer.Map(keys))
 	}
-	if g.query != nil {
-		g.auth = append(g.auth, "query = "+importer.Map(g.query))
-	}
 	if plain != nil {
 		lines = append(lines, "headers = "+importer.Map(plain))
 	}
@@ -190,6 +188,9 @@ func (t text) after(prefix string) (text, bool) {
 	}
 	return rest, true
 }
+
+const queryText = "the parameter %s of its URL is a credential, and credentials are sent in headers, which no log of a " +
+	"server on the way has: ask the service for the header, and import it with --url and --header"
 
 const argumentText = "argument %d of its command has %s, which every process of the machine can read: give it in env"
 

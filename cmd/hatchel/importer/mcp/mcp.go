@@ -66,7 +66,6 @@ type generator struct {
 	Options
 	listing *Listing
 	auth    []string // bodies of an auth block
-	query   []string // entries of auth.query
 	tools   []*tool
 }
 
