@@ -21,6 +21,7 @@ import (
 	"hatchel/internal/backoff"
 	"hatchel/internal/neterror"
 	"hatchel/internal/proxy"
+	"hatchel/internal/sendonce"
 )
 
 // Cloud is the machine as sources of cloud credentials see it: its environment, and the clients that ask the services
@@ -80,7 +81,7 @@ type Client struct {
 
 func newClient(t *http.Transport, timeout time.Duration) *Client {
 	noRedirect := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &Client{http: &http.Client{Transport: t, CheckRedirect: noRedirect}, timeout: timeout}
+	return &Client{http: &http.Client{Transport: sendonce.New(t), CheckRedirect: noRedirect}, timeout: timeout}
 }
 
 // Question is a request to a service of a cloud.

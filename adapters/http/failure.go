@@ -15,6 +15,7 @@ import (
 	"hatchel/internal/contentcoding"
 	"hatchel/internal/neterror"
 	"hatchel/internal/proxy"
+	"hatchel/internal/sendonce"
 )
 
 // failure is an attempt that did not succeed.
@@ -73,6 +74,7 @@ func networkFailure(err error, timeout time.Duration) *failure {
 		return f
 	}
 	f.timedOut = neterror.IsTimeout(err)
+	f.unsent = f.unsent || sendonce.IsUnprocessed(err)
 	switch {
 	case reason == neterror.NoSuchHost, reason == neterror.Unresolved:
 		f.Message, f.unsent = "the service's host name could not be resolved", true
@@ -86,6 +88,8 @@ func networkFailure(err error, timeout time.Duration) *failure {
 		f.Message = fmt.Sprintf("the service did not respond within %v", timeout)
 	case f.timedOut:
 		f.Message = "the service did not respond in time"
+	case sendonce.IsUnprocessed(err):
+		f.Message = "the service closed the connection or refused the request before processing it"
 	case f.unsent:
 		f.Message = "no connection to the service could be made"
 	}

@@ -18,15 +18,16 @@ import (
 	"hatchel/hcl"
 	"hatchel/internal/contentcoding"
 	"hatchel/internal/proxy"
+	"hatchel/internal/sendonce"
 )
 
 // service is an HTTP service with its pool of connections. It is the handle of a connection block; a
 // block without a connection has a service of its own. It is immutable and safe for concurrent use.
 type service struct {
 	client       *resty.Client
-	clientForGet *resty.Client // sends a GET with a body, and costs a GET without one more
-	transport    *nethttp.Transport
-	decoding     nethttp.RoundTripper // transport, with decoded responses and the signatures of the connection
+	clientForGet *resty.Client        // sends a GET with a body, and costs a GET without one more
+	transport    *nethttp.Transport   // its proxy and dialer; requests are sent by decoding
+	decoding     nethttp.RoundTripper // each request once, with decoded responses and the signatures of the connection
 	userAgent    []string
 
 	base       string // the base_url without a trailing slash; empty without a connection
@@ -59,10 +60,11 @@ func newService(tlsConfig *tls.Config, redirects int, env adapters.Env) *service
 		MaxResponseHeaderBytes: maxResponseHeaders,
 	}
 	proxy.Configure(t)
+	once := sendonce.New(t)
 	// There is no cookie jar, because callers must not share a session.
 	s := &service{
 		transport: t,
-		decoding:  contentcoding.Transport{Next: t},
+		decoding:  contentcoding.Transport{Next: once},
 		userAgent: []string{"hatchel/" + env.Version},
 		maxBody:   defaultMaxBody,
 		trace:     true,
@@ -76,7 +78,7 @@ func newService(tlsConfig *tls.Config, redirects int, env adapters.Env) *service
 	client := resty.NewWithClient(&nethttp.Client{Transport: transport, CheckRedirect: checkRedirect(redirects)})
 	client.SetDoNotParseResponse(true).SetDisableWarn(true).SetPreRequestHook(fixBody)
 	env.Defer(func() error {
-		t.CloseIdleConnections()
+		once.CloseIdleConnections()
 		return nil
 	})
 	s.client, s.clientForGet = client, client.Clone().SetAllowGetMethodPayload(true)

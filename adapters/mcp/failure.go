@@ -12,6 +12,7 @@ import (
 	"hatchel/adapters/mcp/client"
 	"hatchel/internal/cut"
 	"hatchel/internal/neterror"
+	"hatchel/internal/sendonce"
 )
 
 // failure is an attempt that did not succeed.
@@ -55,6 +56,10 @@ func (s *server) failureOf(r *request, err error) *failure {
 	case client.NotSent:
 		f.NotSent, f.SaysNotSent, f.Unavailable, f.repeatable = true, true, true, true
 		f.Message = unreachable(err)
+		if sendonce.IsUnprocessed(err) { // a part of it may have been sent
+			f.SaysNotSent = false
+			f.Message = "the server of this tool closed the connection or refused the call before processing it"
+		}
 	case client.Rejected:
 		f.Message = "the server of this tool refused the call" + s.quote(r, e.RPC)
 	case client.Status:

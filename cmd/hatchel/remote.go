@@ -18,6 +18,7 @@ import (
 	"hatchel/cmd/hatchel/oauthclient"
 	"hatchel/internal/printable"
 	"hatchel/internal/proxy"
+	"hatchel/internal/sendonce"
 	"hatchel/runtime/edge/server"
 )
 
@@ -57,7 +58,7 @@ func remoteEndpoint(address string) string {
 // connectRemote connects to a server, in the newest revision of the protocol that both sides know.
 func connectRemote(ctx context.Context, o remoteOptions) (*remoteServer, error) {
 	s := &remoteServer{endpoint: remoteEndpoint(o.Address), notes: o.Notes}
-	base := proxy.NewTransport()
+	base := sendonce.New(proxy.NewTransport())
 	s.transport = &remoteTransport{next: base, key: o.Key, tokens: o.Tokens, agent: "hatchel/" + o.Version, ctx: ctx}
 	client := mcp.NewClient(&mcp.Implementation{Name: "hatchel", Version: o.Version}, &mcp.ClientOptions{
 		Capabilities:                &mcp.ClientCapabilities{},
@@ -213,7 +214,7 @@ const maxReason = 64 << 10 // bytes of a response that refuses a request
 
 // remoteTransport adds the credential to requests, and keeps why the last one failed.
 type remoteTransport struct {
-	next       *http.Transport
+	next       *sendonce.Transport
 	key, agent string
 	ctx        context.Context  // of the command: a sign-in outlasts a request of the client
 	tokens     server.WithToken // nil if there is a key

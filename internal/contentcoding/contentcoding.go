@@ -42,7 +42,12 @@ func (e *Error) Error() string { return fmt.Sprintf("invalid %s: %v", e.Coding, 
 func (e *Error) Unwrap() error { return e.Err }
 
 // Transport decodes the responses of another transport.
-type Transport struct{ Next *http.Transport }
+type Transport struct {
+	Next interface {
+		http.RoundTripper
+		CloseIdleConnections()
+	}
+}
 
 // RoundTrip implements http.RoundTripper. It asks for gzip where http.Transport does, which would read the first header
 // of several as all codings, and would report a body that is not gzip as one that was not complete.

@@ -15,6 +15,7 @@ import (
 	"hatchel/hcl/jsonscan"
 	"hatchel/internal/backoff"
 	"hatchel/internal/ctxtime"
+	"hatchel/internal/sendonce"
 )
 
 // NewHTTP returns the transport to a server of streamable HTTP. It may be used for any number of sessions.
@@ -238,14 +239,16 @@ func (c *httpConn) roundTrip(
 		}
 		return resp, err
 	}
-	// The type of the body is one that net/http sends together with the headers. Without GetBody it sends it only once.
+	// The type of the body is one that net/http sends together with the headers.
 	sent := &sending{}
-	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	r.Body, _ = r.GetBody()
+	r.ContentLength = int64(len(body))
 	resp, err := c.config.RoundTripper.RoundTrip(r.WithContext(sent.watch(ctx)))
 	if err == nil {
 		return resp, nil
 	}
-	if sent.nothing() {
+	if sent.nothing() || sendonce.IsUnprocessed(err) {
 		return nil, &Error{Kind: NotSent, Err: err}
 	}
 	return nil, &Error{Kind: Unknown, Err: err}

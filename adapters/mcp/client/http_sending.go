@@ -12,12 +12,13 @@ import (
 
 	"hatchel/internal/proxy"
 	"hatchel/internal/publicip"
+	"hatchel/internal/sendonce"
 )
 
 // NewRoundTripper returns the transport for HTTPConfig.RoundTripper: it uses the proxies of the environment, does not
 // connect to link-local addresses and metadata services of clouds, and bounds headers. The tls configuration may be
 // nil. CloseIdleConnections releases it.
-func NewRoundTripper(config *tls.Config) *http.Transport {
+func NewRoundTripper(config *tls.Config) *sendonce.Transport {
 	dialer := publicip.ServiceDialer(dialTimeout)
 	t := &http.Transport{
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -35,7 +36,7 @@ func NewRoundTripper(config *tls.Config) *http.Transport {
 		MaxResponseHeaderBytes: maxHeaders,
 	}
 	proxy.Configure(t)
-	return t
+	return sendonce.New(t)
 }
 
 const (

@@ -20,6 +20,7 @@ import (
 	"hatchel/internal/hostname"
 	"hatchel/internal/printable"
 	"hatchel/internal/proxy"
+	"hatchel/internal/sendonce"
 )
 
 const (
@@ -97,7 +98,7 @@ func New(o Options) (*Client, error) {
 	return &Client{
 		options: o, endpoint: u, store: &store{dir: o.Dir, endpoint: canonical(u)},
 		http: &http.Client{
-			Timeout: requestTimeout, Transport: proxy.NewTransport(),
+			Timeout: requestTimeout, Transport: sendonce.New(proxy.NewTransport()),
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 	}, nil

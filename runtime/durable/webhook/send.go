@@ -16,6 +16,7 @@ import (
 	"hatchel/internal/backoff"
 	"hatchel/internal/neterror"
 	"hatchel/internal/proxy"
+	"hatchel/internal/sendonce"
 
 	"github.com/go-resty/resty/v2"
 )
@@ -39,7 +40,7 @@ func newClient() *resty.Client {
 	}
 	proxy.Configure(transport)
 	noRedirect := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	client := resty.NewWithClient(&http.Client{Transport: transport, CheckRedirect: noRedirect})
+	client := resty.NewWithClient(&http.Client{Transport: sendonce.New(transport), CheckRedirect: noRedirect})
 	return client.SetDoNotParseResponse(true).SetDisableWarn(true)
 }
 

@@ -21,6 +21,7 @@ import (
 	hosts "hatchel/internal/hostname"
 	"hatchel/internal/neterror"
 	"hatchel/internal/proxy"
+	"hatchel/internal/sendonce"
 	"hatchel/runtime/durable/grant"
 	"hatchel/runtime/durable/store"
 	"hatchel/runtime/edge/console"
@@ -58,7 +59,7 @@ func NewClient(base, key, userAgent string) *Client {
 		},
 		http: &http.Client{
 			Timeout:       clientTimeout,
-			Transport:     proxy.NewTransport(),
+			Transport:     sendonce.New(proxy.NewTransport()),
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 		base: base, key: key, userAgent: userAgent,

@@ -22,6 +22,7 @@ import (
 	"hatchel/internal/backoff"
 	"hatchel/internal/ctxtime"
 	"hatchel/internal/proxy"
+	"hatchel/internal/sendonce"
 )
 
 // collector sends spans by OTLP over HTTP, as protobuf. It implements [otlptrace.Client]. The client of the SDK does
@@ -40,7 +41,7 @@ func newCollector(s collectorSettings) *collector {
 		transport.TLSClientConfig = s.tls
 	}
 	return &collector{s, &http.Client{
-		Transport: transport, Timeout: s.timeout,
+		Transport: sendonce.New(transport), Timeout: s.timeout,
 		// The headers may hold credentials, which a redirect would take along.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}

@@ -14,6 +14,7 @@ import (
 	"hatchel/internal/contentcoding"
 	"hatchel/internal/neterror"
 	"hatchel/internal/proxy"
+	"hatchel/internal/sendonce"
 )
 
 const (
@@ -30,7 +31,7 @@ func NewClient() *Client {
 	transport := proxy.NewTransport()
 	transport.MaxResponseHeaderBytes = 64 << 10
 	return &Client{http.Client{
-		Timeout: requestTimeout, Transport: contentcoding.Transport{Next: transport},
+		Timeout: requestTimeout, Transport: contentcoding.Transport{Next: sendonce.New(transport)},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 }
