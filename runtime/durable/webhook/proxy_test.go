@@ -16,7 +16,7 @@ func TestAProxyThatCannotBeUsedIsNamed(t *testing.T) {
 	if got := CheckConnection(t.Context(), h); !strings.Contains(got, want) {
 		t.Errorf("checked: %q", got)
 	}
-	_, err := newClient().R().Get(h.URL)
+	_, err := newClient(newTransport()).R().Get(h.URL)
 	if f := connectionFailure(err, false); !strings.Contains(f.message, want) {
 		t.Errorf("sent: %q", f.message)
 	}

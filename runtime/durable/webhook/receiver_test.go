@@ -135,10 +135,12 @@ func inMemory(t *testing.T) *state.SQLite {
 func connected(t *testing.T, store state.Records, to map[string]*receiver, hooks ...Endpoint) *Outbox {
 	t.Helper()
 	o := New(t.Context(), func(context.Context, string) (*Event, bool, error) { return nil, true, nil })
-	o.client.GetClient().Transport.(*http.Transport).DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+	transport := newTransport()
+	transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 		host, _, _ := net.SplitHostPort(address)
 		return to[strings.TrimSuffix(host, ".example")].dial(ctx, network, address)
 	}
+	o.client = newClient(transport)
 	o.Configure(serviceOf(slog.New(slog.DiscardHandler), hooks...))
 	o.Open(store)
 	t.Cleanup(func() {

@@ -27,9 +27,8 @@ const (
 	maxResponseBytes = 4 << 10 // that are read so that the connection can be used again
 )
 
-// newClient returns the HTTP client for all requests. It verifies certificates, follows no redirects
-// and keeps no cookies.
-func newClient() *resty.Client {
+// newTransport returns the transport for newClient. It verifies certificates.
+func newTransport() *http.Transport {
 	transport := &http.Transport{
 		DialContext:            (&net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}).DialContext,
 		TLSHandshakeTimeout:    dialTimeout,
@@ -39,6 +38,12 @@ func newClient() *resty.Client {
 		MaxResponseHeaderBytes: maxHeaderBytes,
 	}
 	proxy.Configure(transport)
+	return transport
+}
+
+// newClient returns the HTTP client for all requests. It follows no redirects, keeps no cookies, and sends a request
+// once.
+func newClient(transport *http.Transport) *resty.Client {
 	noRedirect := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	client := resty.NewWithClient(&http.Client{Transport: sendonce.New(transport), CheckRedirect: noRedirect})
 	return client.SetDoNotParseResponse(true).SetDisableWarn(true)
