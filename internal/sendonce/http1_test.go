@@ -121,14 +121,14 @@ func TestHTTP1SendsNothingAgainThatMayBeProcessed(t *testing.T) {
 			case end == closedReading:
 				want = isUnknown
 			}
-			err, read := raceHTTP1(t, end, newKeyed(r.key, r.body == "", r.method, r.body))
+			read, err := raceHTTP1(t, end, newKeyed(r.key, r.body == "", r.method, r.body))
 			if got := outcomeOf(err); got != want || read != reads {
 				t.Errorf("%s %q %s, %d: %v after %d requests, not %v after %d: %v",
 					r.method, r.body, r.key, end, got, read, want, reads, err)
 			}
 		}
 	}
-	err, read := raceHTTP1(t, closedIdle, func(t *testing.T, url string) *http.Request {
+	read, err := raceHTTP1(t, closedIdle, func(t *testing.T, url string) *http.Request {
 		r := newRequest(t, http.MethodPost, url, "body")
 		r.GetBody = nil
 		return r
@@ -153,7 +153,7 @@ func newKeyed(key string, noBody bool, method, body string) func(*testing.T, str
 }
 
 // raceHTTP1 sends a request by a used connection that ends. It returns how many requests the server has read.
-func raceHTTP1(t *testing.T, end race, newRequestTo func(*testing.T, string) *http.Request) (error, int) {
+func raceHTTP1(t *testing.T, end race, newRequestTo func(*testing.T, string) *http.Request) (int, error) {
 	t.Helper()
 	s := newOneRequest(t)
 	var mu sync.Mutex
@@ -199,7 +199,7 @@ func raceHTTP1(t *testing.T, end race, newRequestTo func(*testing.T, string) *ht
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return err, s.read
+	return s.read, err
 }
 
 // TestAKeyReachesTheService sends the headers by which net/http would repeat a request, and leaves those of the caller.

@@ -1,5 +1,7 @@
 package sendonce
 
+//lint:file-ignore SA1019 http.Transport repeats requests, and its NewClientConn takes no connection that it has pooled
+
 import (
 	"crypto/tls"
 	"net"
