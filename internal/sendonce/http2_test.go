@@ -206,10 +206,6 @@ var http2Cases = []struct {
 		r.end()
 	}, isUnknown, 1, isUnknown},
 	{"REFUSED_STREAM", func(r request) { r.reset(http2.ErrCodeRefusedStream) }, isUnprocessed, 5, isUnprocessed},
-	{"REFUSED_STREAM, then a closed connection", func(r request) {
-		r.reset(http2.ErrCodeRefusedStream)
-		r.end()
-	}, isUnprocessed, 5, isUnprocessed},
 	{"REFUSED_STREAM once", func(r request) {
 		if r.n == 1 {
 			r.reset(http2.ErrCodeRefusedStream)

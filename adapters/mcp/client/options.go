@@ -113,8 +113,8 @@ type HTTPConfig struct {
 	// URL is the endpoint, with scheme http or https.
 	URL string
 
-	// RoundTripper sends the requests. It must not repeat a POST that the server may have processed, as [http.Transport]
-	// does, and must support httptrace, or nothing counts as not sent. [NewRoundTripper] returns one that tells exactly
+	// RoundTripper sends the requests. It must not repeat a POST that the server may have processed, unlike
+	// [http.Transport], and must support httptrace, or nothing counts as not sent. [NewRoundTripper] returns one that tells exactly
 	// when nothing was processed. Redirects are followed by the Session: 307 and 308 on the same origin.
 	RoundTripper http.RoundTripper
 

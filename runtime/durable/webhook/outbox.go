@@ -63,7 +63,8 @@ type Outbox struct {
 // New returns an Outbox that delivers nothing yet. What it will do in the background has the values of ctx.
 func New(ctx context.Context, resolve Resolver) *Outbox {
 	return &Outbox{
-		resolve: resolve, client: newClient(newTransport()), wake: queue.NewSignal(), endpoints: map[string]*endpointState{},
+		resolve: resolve, client: newClient(newTransport()),
+		wake: queue.NewSignal(), endpoints: map[string]*endpointState{},
 		dispatching: service.NewGroup(ctx), delivering: service.NewGroup(ctx),
 	}
 }
