@@ -20,14 +20,16 @@ import (
 
 // Config is the program of a connection.
 type Config struct {
-	Command      []string            // the program and its arguments
-	Dir          string              // the working directory, absolute
-	Env          program.Environment // with PATH
-	TempVars     []string            // names of variables that hold the directory of the process
-	Sandbox      *sandbox.Sandbox    // nil: programs have all rights of the server
-	StartTimeout time.Duration       // until Open has returned
-	Secrets      []string            // never logged
+	Command      []string         // the program and its arguments
+	Dir          string           // the working directory, absolute
+	TempVars     []string         // names of variables that hold the directory of the process
+	Sandbox      *sandbox.Sandbox // nil: programs have all rights of the server
+	StartTimeout time.Duration    // until Open has returned
 	Log          *slog.Logger
+
+	// Env returns the environment of a program that is being started, with PATH, and the secrets in it, which are never
+	// logged.
+	Env func() (env program.Environment, secrets []string, err error)
 
 	// Open begins the session with a program that was started, and returns promptly when its context ends. If its error
 	// wraps client.ErrDiscoverEnded, the program is started once more.
@@ -40,7 +42,7 @@ type Config struct {
 // Launcher starts the programs of a connection. It is safe for concurrent use.
 type Launcher struct {
 	config Config
-	lookup *program.Lookup
+	lookup program.Lookup
 
 	mu       sync.Mutex
 	failures int               // starts in a row that did not lead to a session; guarded by mu
@@ -82,7 +84,7 @@ var (
 
 // NewLauncher returns a Launcher, which has started nothing.
 func NewLauncher(c Config) *Launcher {
-	return &Launcher{config: c, lookup: program.NewLookup(c.Env.Get("PATH")), crashes: map[string]*crash{}}
+	return &Launcher{config: c, crashes: map[string]*crash{}}
 }
 
 // State is what is known of the programs of a connection.
@@ -174,7 +176,7 @@ func (l *Launcher) recordFailure(err error) {
 	if l.failures >= maxFailures {
 		pause = failedPause
 	}
-	l.due, l.failure = time.Now().Add(pause), l.reason(err)
+	l.due, l.failure = time.Now().Add(pause), err.Error()
 	failures, failure := l.failures, l.failure
 	l.mu.Unlock()
 
@@ -189,15 +191,6 @@ func (l *Launcher) recordFailure(err error) {
 		l.config.Log.Warn("start of the program failed", attrs...)
 	}
 	l.config.Changed()
-}
-
-// reason returns why a start failed, for people who operate the server.
-func (l *Launcher) reason(err error) string {
-	text := err.Error()
-	if started := new(startError); errors.As(err, &started) {
-		text = started.reason()
-	}
-	return adapters.Sanitize(text, l.config.Secrets)
 }
 
 // recordSession notes that a start led to a session.
@@ -244,7 +237,7 @@ func (l *Launcher) recordCrash(owner string, uptime time.Duration) (pause time.D
 // logExit logs how a program that had a session has ended by itself.
 func (l *Launcher) logExit(p *Process, uptime, pause time.Duration) {
 	attrs := []any{"exit", p.exit, "uptime", uptime.Round(time.Millisecond), "next_start", pause}
-	attrs = appendText(attrs, "stderr", p.stderr.tail(maxShownStderr, l.config.Secrets))
+	attrs = appendText(attrs, "stderr", p.stderr.tail(maxShownStderr, p.secrets))
 	l.config.Log.Warn("program ended", appendText(attrs, "hint", p.hint)...)
 	l.config.Changed()
 }

@@ -95,7 +95,7 @@ func runServer(words []string) {
 		os.Stderr.WriteString("beginning " + strings.Repeat("x", n) + " " + os.Getenv("TOKEN") + " end\n")
 		return "written"
 	})
-	s.ServeStdio(os.Stdin, os.Stdout)
+	s.ServeStdio(context.Background(), os.Stdin, os.Stdout)
 }
 
 func child() *exec.Cmd {

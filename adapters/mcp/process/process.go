@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"hatchel/adapters"
 	"hatchel/adapters/guard"
 	"hatchel/adapters/mcp/client"
 	"hatchel/adapters/program"
@@ -32,6 +33,7 @@ type Process struct {
 	launcher *Launcher
 	owner    string
 	started  time.Time
+	secrets  []string // in its environment
 
 	program   program.Program
 	workspace *sandbox.Workspace // nil: the program is not confined
@@ -55,22 +57,20 @@ type Process struct {
 // startError is the failure of a start.
 type startError struct {
 	err    error
+	text   string // for people who operate the server, without secrets
 	exit   string // how the program has ended by itself; empty if it was not started, or was stopped
 	stderr string // the end of the error output, without secrets
 	hint   string // what the author of the configuration can write; empty for nothing
 }
 
-func (e *startError) Error() string { return e.reason() }
-
-func (e *startError) Unwrap() error { return e.err }
-
-// reason says for people who operate the server why there is no session.
-func (e *startError) reason() string {
+func (e *startError) Error() string {
 	if e.exit != "" {
 		return "the program " + e.exit + " before it had initialized"
 	}
-	return e.err.Error()
+	return e.text
 }
+
+func (e *startError) Unwrap() error { return e.err }
 
 // errStartTimeout is the cause of a start that takes too long.
 var errStartTimeout = errors.New("the program did not initialize within start_timeout")
@@ -82,7 +82,7 @@ func (l *Launcher) start(ctx context.Context, owner string) (*Process, error) {
 		exited: make(chan struct{}), done: make(chan struct{}), ended: make(chan struct{}),
 	}
 	if err := p.run(); err != nil {
-		return nil, &startError{err: err}
+		return nil, &startError{err: err, text: adapters.Sanitize(err.Error(), p.secrets)}
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, l.config.StartTimeout, errStartTimeout)
 	defer cancel()
@@ -95,13 +95,13 @@ func (l *Launcher) start(ctx context.Context, owner string) (*Process, error) {
 	if errors.Is(context.Cause(ctx), errStartTimeout) {
 		err = errStartTimeout
 	}
-	failed := &startError{err: err}
+	failed := &startError{err: err, text: adapters.Sanitize(err.Error(), p.secrets)}
 	select { // a program that ends by itself closes its output first
 	case <-p.exited:
 	case <-time.After(drainTimeout):
 	}
 	p.Close()
-	failed.exit, failed.stderr, failed.hint = p.exit, p.stderr.tail(maxShownStderr, l.config.Secrets), p.hint
+	failed.exit, failed.stderr, failed.hint = p.exit, p.stderr.tail(maxShownStderr, p.secrets), p.hint
 	return nil, failed
 }
 
@@ -132,9 +132,13 @@ func (p *Process) run() (err error) {
 		return err
 	}
 	files, p.stderr = append(files, errors), newStderr(reader)
-	env := append(make(program.Environment, 0, len(c.Env)+len(c.TempVars)), c.Env...)
+	env, secrets, err := c.Env()
+	if err != nil {
+		return err
+	}
+	p.secrets = secrets
 	if c.Sandbox != nil {
-		if p.workspace, err = c.Sandbox.Acquire(c.Env.Get("PATH")); err != nil {
+		if p.workspace, err = c.Sandbox.Acquire(env.Get("PATH")); err != nil {
 			return &sandbox.StartError{Err: err}
 		}
 		for _, name := range c.TempVars {
@@ -318,4 +322,4 @@ func (p *Process) Close() {
 }
 
 // Stderr returns the end of what the program has written to its error output, without secrets: of at most 64 KiB.
-func (p *Process) Stderr() string { return p.stderr.tail(maxStderr, p.launcher.config.Secrets) }
+func (p *Process) Stderr() string { return p.stderr.tail(maxStderr, p.secrets) }

@@ -60,7 +60,7 @@ func config(t testing.TB, policy sandbox.Policy, words ...string) (process.Confi
 	memory, log := new(client.Memory), new(logs)
 	c := process.Config{
 		Command: append([]string{executable(t), serverMode}, words...), Dir: t.TempDir(),
-		Env: program.NewEnvironment(), TempVars: program.DirectoryVars, StartTimeout: patience,
+		Env: environment(""), TempVars: program.DirectoryVars, StartTimeout: patience,
 		Log: slog.New(slog.NewTextHandler(log, nil)), Changed: func() {},
 		Open: func(ctx context.Context, transport client.Transport) (*client.Session, error) {
 			return client.Open(ctx, transport, client.Options{Memory: memory})
@@ -71,7 +71,7 @@ func config(t testing.TB, policy sandbox.Policy, words ...string) (process.Confi
 	}
 	policy.OpenFiles, policy.FileSize = 1024, 1<<30
 	policy.Read = append(policy.Read, executable(t))
-	policy.Config, policy.Path = c.Dir, c.Env.Get("PATH")
+	policy.Config, policy.Path = c.Dir, os.Getenv("PATH")
 	if sandbox.LandlockABI() == 0 {
 		t.Skip("this kernel cannot confine programs")
 	}
@@ -82,6 +82,16 @@ func config(t testing.TB, policy sandbox.Policy, words ...string) (process.Confi
 	t.Cleanup(func() { box.Close() })
 	c.Sandbox = box
 	return c, log
+}
+
+// environment returns the environment with a token, which is a secret.
+func environment(token string) func() (program.Environment, []string, error) {
+	return func() (program.Environment, []string, error) {
+		if token == "" {
+			return program.NewEnvironment(), nil, nil
+		}
+		return program.NewEnvironment().Set("TOKEN", token), []string{token}, nil
+	}
 }
 
 // unconfined returns the configuration of a server that is not confined.
@@ -142,7 +152,7 @@ func eventually(t testing.TB, what string, holds func() bool) {
 func TestAProgramHasAnEnvironmentAndADirectoryOfItsOwn(t *testing.T) {
 	t.Setenv("HATCHEL_TEST_VARIABLE", "of the server")
 	c, _ := config(t, sandbox.Policy{})
-	c.Env = c.Env.Set("TOKEN", "s3cr3t")
+	c.Env = environment("s3cr3t")
 	p := start(t, c)
 	vars := map[string]string{}
 	for line := range strings.Lines(mustCall(t, p, "env", "")) {
@@ -278,7 +288,6 @@ func TestNothingOutlivesTheSession(t *testing.T) {
 
 func TestCallsFailAtOnceWhenTheProgramEnds(t *testing.T) {
 	c, log := config(t, sandbox.Policy{}, "background") // a process that keeps the output open
-	c.Secrets = []string{"s3cr3t"}
 	l := process.NewLauncher(c)
 	p, err := l.Start(t.Context(), "anna")
 	if err != nil {
@@ -334,7 +343,7 @@ func TestRestartsWaitForLongerAndOnlyForTheirOwner(t *testing.T) {
 
 func TestAConnectionFailsAfterSeveralStarts(t *testing.T) {
 	c, log := config(t, sandbox.Policy{}, "exit=3")
-	c.Env, c.Secrets = c.Env.Set("TOKEN", "s3cr3t"), []string{"s3cr3t"}
+	c.Env = environment("s3cr3t")
 	l := process.NewLauncher(c)
 	var err error
 	for n := 1; !l.State().Failed; n++ {
@@ -410,7 +419,7 @@ func TestServersOfBothErasStart(t *testing.T) {
 
 func TestTheErrorOutputIsBoundedAndHasNoSecret(t *testing.T) {
 	c, _ := config(t, sandbox.Policy{})
-	c.Env, c.Secrets = c.Env.Set("TOKEN", "s3cr3t"), []string{"s3cr3t"}
+	c.Env = environment("s3cr3t")
 	p := start(t, c)
 	for _, size := range []int{10, 300_000} {
 		mustCall(t, p, "stderr", strconv.Itoa(size))
