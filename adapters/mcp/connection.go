@@ -6,6 +6,7 @@ import (
 
 	"hatchel/adapters/credential/auth"
 	"hatchel/adapters/mcp/definition"
+	"hatchel/adapters/sandbox"
 	"hatchel/hcl"
 	"hatchel/hcl/decode"
 )
@@ -30,6 +31,7 @@ type connection struct {
 	Roots        []string
 	MaxMessage   hcl.Size
 	Env          *hcl.KeyValues
+	Sandbox      *sandbox.Block
 
 	pinned []byte           // the content of the file of definitions
 	file   *definition.File // nil if it was not read
@@ -73,7 +75,6 @@ const (
 
 func (c *connection) spec() hcl.Spec {
 	c.Sessions, c.Idle, c.MaxMessage = sessionsCaller, defaultIdle, defaultMaxMessage
-	c.Start, c.StartTimeout = startLoad, defaultStartTimeout
 	c.Refresh, c.OnDrift = defaultRefresh, driftRefuse
 	return hcl.Join(
 		hcl.ExactlyOneOf("the server",
@@ -115,6 +116,9 @@ func (c *connection) spec() hcl.Spec {
 				DefaultDoc(`"4MiB"`),
 			hcl.Attr(&c.Env, "env", "Environment variables of the program, beside PATH, HOME and TMPDIR.").
 				AllowSecret().FixedKeys(),
+			hcl.Block(&c.Sandbox, "sandbox", "The permissions of the program. Without a sandbox block, it reads the "+
+				"system's programs and the files of the configuration directory that the command names, writes to a "+
+				"temporary directory of its own, and has no network.", (*sandbox.Block).ServerSpec),
 		},
 	)
 }

@@ -25,10 +25,7 @@ func listAsks() string {
 func (c *connection) Check() error {
 	var checks adapters.Checks
 	c.checkURL(&checks)
-	checks.Refuse(c.Command != nil, &c.Command, "An mcp connection names the URL of its server: "+
-		`url = "https://…". Run the program as a service of its own, with the HTTP transport of MCP.`)
-	checks.Refuse(c.Command == nil && c.Env != nil, &c.Env, "env belongs to command. A server with a url has "+
-		"headers and auth.")
+	c.checkCommand(&checks)
 	c.checkAsks(&checks)
 	c.checkShared(&checks)
 	adapters.CheckHeaderNames(&checks, &c.Headers, c.Headers.Names())
@@ -96,6 +93,9 @@ func (c *connection) checkAsks(checks *adapters.Checks) {
 
 // Effects implements hcl.EffectLister.
 func (c *connection) Effects(*hcl.Connection) []hcl.Effect {
+	if c.Command != nil {
+		return append([]hcl.Effect{{Verb: "RUN", Source: []any{&c.Command}}}, c.Sandbox.Effects()...)
+	}
 	effects := []hcl.Effect{{Verb: "HOST", Source: []any{&c.URL}}}
 	if c.Auth != nil {
 		effects = append(effects, c.Auth.Effects()...)

@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"cmp"
 	"context"
 	"sync"
 
@@ -12,6 +11,8 @@ import (
 	"hatchel/adapters/mcp/client"
 	"hatchel/adapters/mcp/drift"
 	"hatchel/adapters/mcp/pool"
+	"hatchel/adapters/mcp/process"
+	"hatchel/internal/service"
 )
 
 // server is the handle of a connection. It is safe for concurrent use.
@@ -25,7 +26,9 @@ type server struct {
 
 	transport  client.Transport
 	memory     client.Memory
-	authorizer *auth.Authorizer // nil if requests need no credentials
+	launcher   *process.Launcher // nil for a server with a URL
+	starting   *service.Group    // keeps a program running that starts at load
+	authorizer *auth.Authorizer  // nil if requests need no credentials
 	monitor    *drift.Monitor
 	sessions   *pool.Pool[*session]
 	watcher    watcher
@@ -57,6 +60,19 @@ func open(ctx context.Context, c *connection, env adapters.Env) (any, error) {
 			return nil, err
 		}
 	}
+	if c.Command != nil {
+		var err error
+		if s.launcher, err = c.newLauncher(env, s.report); err != nil {
+			return nil, err
+		}
+		s.openSessions(ctx, env)
+		s.starting = service.NewGroup(ctx)
+		env.Defer(func() error {
+			s.starting.Close()
+			return nil
+		})
+		return s, nil
+	}
 	tripper := client.NewRoundTripper(nil)
 	s.transport = client.NewHTTP(client.HTTPConfig{URL: c.URL, RoundTripper: tripper, Header: s.newHeader})
 	env.Defer(func() error {
@@ -87,7 +103,7 @@ func (s *server) options() client.Options {
 // Pool implements adapters.Pooled.
 func (s *server) Pool() (inUse, maximum int) {
 	if s.sessions == nil {
-		return 0, cmp.Or(s.MaxSessions, defaultMaxSessions)
+		return 0, s.maxSessions()
 	}
 	return s.sessions.Pool()
 }

@@ -11,25 +11,48 @@ import (
 	"hatchel/adapters/mcp/client"
 	"hatchel/adapters/mcp/drift"
 	"hatchel/adapters/mcp/pool"
+	"hatchel/adapters/mcp/process"
 	"hatchel/internal/cut"
 )
 
 // session is one session with the server, whose list is compared with what was reviewed.
 type session struct {
 	*client.Session
-	drift *drift.Session
+	drift   *drift.Session
+	process *process.Process // nil over HTTP
+}
+
+// Done implements pool.Session.
+func (s *session) Done() <-chan struct{} {
+	if s.process != nil {
+		return s.process.Done()
+	}
+	return s.Session.Done()
 }
 
 // Close implements pool.Session.
 func (s *session) Close() {
 	s.drift.Close()
+	if s.process != nil {
+		s.process.Close()
+		return
+	}
 	s.Session.Close()
 }
 
 const (
-	defaultMaxSessions = 256 // over HTTP
-	openTimeout        = 20 * time.Second
+	defaultMaxSessions  = 256 // over HTTP
+	defaultMaxProcesses = 16
+	openTimeout         = 20 * time.Second // over HTTP
 )
+
+// maxSessions returns how many sessions there may be.
+func (s *server) maxSessions() int {
+	if s.Command != nil {
+		return cmp.Or(s.MaxSessions, defaultMaxProcesses)
+	}
+	return cmp.Or(s.MaxSessions, defaultMaxSessions)
+}
 
 // compareLists makes what compares the lists of sessions.
 func (s *server) compareLists(env adapters.Env) {
@@ -42,10 +65,14 @@ func (s *server) compareLists(env adapters.Env) {
 
 // openSessions makes the pool of sessions.
 func (s *server) openSessions(ctx context.Context, env adapters.Env) {
-	s.sessions = pool.New(ctx, pool.Config[*session]{
-		Connection: s.name, Open: s.openSession, Max: cmp.Or(s.MaxSessions, defaultMaxSessions), Idle: s.Idle,
-		PerCall: s.Sessions == sessionsCall,
-	})
+	config := pool.Config[*session]{
+		Connection: s.name, Open: s.openSession, Max: s.maxSessions(), Idle: s.Idle,
+		PerCall: s.Sessions == sessionsCall, Single: s.servesOneCall,
+	}
+	if s.staysRunning() {
+		config.Idle = 0
+	}
+	s.sessions = pool.New(ctx, config)
 	s.watcher.ctx = context.WithoutCancel(ctx)
 	env.Defer(func() error {
 		s.stopWatching()
@@ -56,13 +83,11 @@ func (s *server) openSessions(ctx context.Context, env adapters.Env) {
 }
 
 // openSession opens a session. Its context has the request of detach.
-func (s *server) openSession(ctx context.Context, _ string) (*session, error) {
-	opening, cancel := context.WithTimeout(ctx, openTimeout)
-	defer cancel()
+func (s *server) openSession(ctx context.Context, owner string) (*session, error) {
 	compared := s.monitor.NewSession()
 	options := s.options()
 	options.Changed = compared.Changed
-	opened, err := client.Open(opening, s.transport, options)
+	opened, started, err := s.begin(ctx, owner, options)
 	if err != nil {
 		compared.Close()
 		s.recordFailure(ctx, err)
@@ -70,7 +95,26 @@ func (s *server) openSession(ctx context.Context, _ string) (*session, error) {
 	}
 	s.recordAnswer(opened.Protocol())
 	compared.Begin(context.WithoutCancel(ctx), opened.Tools)
-	return &session{opened, compared}, nil
+	return &session{opened, compared, started}, nil
+}
+
+// begin begins a session, with a program that it starts, or over HTTP.
+func (s *server) begin(
+	ctx context.Context, owner string, options client.Options,
+) (*client.Session, *process.Process, error) {
+	if s.launcher == nil {
+		opening, cancel := context.WithTimeout(ctx, openTimeout)
+		defer cancel()
+		opened, err := client.Open(opening, s.transport, options)
+		return opened, nil, err
+	}
+	p, err := s.launcher.Start(ctx, owner, func(ctx context.Context, t client.Transport) (*client.Session, error) {
+		return client.Open(ctx, t, options)
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return p.Session, p, nil
 }
 
 // owner returns whose session a call uses. Over HTTP with 2026-07-28, which has no sessions, callers share one, unless
@@ -133,13 +177,21 @@ func (s *server) UpstreamState() adapters.UpstreamState {
 	s.mu.Lock()
 	state.Protocol, state.Failure = s.protocol, cmp.Or(s.failure, cut.Runes(listed.Failure, maxFailure))
 	s.mu.Unlock()
+	isStarting, hasFailed := state.Protocol == "", state.Failure != ""
+	if s.launcher != nil {
+		programs := s.launcher.State()
+		state.Restarts = programs.Restarts
+		state.Failure = cut.Runes(cmp.Or(programs.Failure, state.Failure), maxFailure)
+		hasFailed = hasFailed && programs.Failure == "" || programs.Failed
+		isStarting = isStarting || programs.Failure != "" || s.staysRunning() && state.Sessions == 0
+	}
 	isRefused := func(d adapters.Drift) bool { return !d.Served }
 	switch {
 	case slices.ContainsFunc(state.Drift, isRefused):
 		state.State = adapters.UpstreamDrifted
-	case state.Failure != "":
+	case hasFailed:
 		state.State = adapters.UpstreamFailed
-	case state.Protocol != "":
+	case !isStarting:
 		state.State = adapters.UpstreamReady
 	}
 	return state

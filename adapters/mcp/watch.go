@@ -27,9 +27,12 @@ type watcher struct {
 // minWatch is the shortest time between two visits.
 const minWatch = 10 * time.Second
 
-// Watch implements adapters.Upstream. A server whose list depends on the caller is listed by calls only.
+// Watch implements adapters.Upstream. A server whose list depends on the caller is listed by calls only, and a program
+// while it runs.
 func (s *server) Watch() {
-	if s.sessions != nil && !s.callerSpecific() {
+	if s.launcher != nil {
+		s.startAtLoad()
+	} else if s.sessions != nil && !s.callerSpecific() {
 		s.visitAfter(0)
 	}
 }
@@ -84,6 +87,9 @@ func (s *server) stopWatching() {
 func (s *server) Ping(ctx context.Context) error {
 	if s.sessions == nil || s.callerSpecific() {
 		return nil
+	}
+	if s.launcher != nil {
+		return s.pingProgram(ctx)
 	}
 	lease, err := s.sessions.Acquire(ctx, "")
 	if err != nil {

@@ -55,7 +55,7 @@ var layers = []struct {
 	{of: "adapters/mcp/client/mcptest", may: []string{"hcl/jsonscan"}},
 	{of: "adapters/mcp/process", may: []string{"adapters", "adapters/guard", "adapters/mcp/client", "adapters/program", "adapters/sandbox", "hcl"}, tests: []string{"adapters/mcp/client/mcptest"}},
 	{of: "adapters/mcp/pool", may: []string{"adapters"}},
-	{of: "adapters/mcp", may: []string{"adapters", "adapters/http", "adapters/scrub", "adapters/credential", "adapters/credential/*", "adapters/mcp/*", "hcl", "hcl/*"}, tests: []string{"adapters/adaptertest"}},
+	{of: "adapters/mcp", may: []string{"adapters", "adapters/program", "adapters/sandbox", "adapters/http", "adapters/scrub", "adapters/credential", "adapters/credential/*", "adapters/mcp/*", "hcl", "hcl/*"}, tests: []string{"adapters/adaptertest"}},
 	{of: "adapters/sql", may: []string{"adapters", "adapters/credential", "adapters/credential/*", "hcl", "hcl/*"}, tests: []string{"adapters/adaptertest", "adapters/credential/aws/awstest", "adapters/credential/cloudtest", "runtime/edge/auth/issuertest"}},
 	// it reads bytes and configurations, and opens nothing
 	{of: "adapters/mcp/drift", may: []string{"adapters", "adapters/mcp/client", "adapters/mcp/definition", "hcl", "hcl/*"}},

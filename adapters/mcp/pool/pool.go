@@ -430,6 +430,10 @@ func (p *Pool[S]) Warm(ctx context.Context, owner string) (session S, err error)
 	if e == nil {
 		e = p.spare
 	}
+	if e != nil && e.ready && hasEnded(e.session) {
+		p.retire(e)
+		e = nil
+	}
 	switch {
 	case p.closed:
 		p.mu.Unlock()

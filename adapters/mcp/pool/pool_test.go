@@ -37,6 +37,15 @@ func (s *session) Close() {
 	s.server.open.Add(-1)
 }
 
+func isEnded(s *session) bool {
+	select {
+	case <-s.ended:
+		return true
+	default:
+		return false
+	}
+}
+
 // server opens sessions.
 type server struct {
 	opening, closing     time.Duration
@@ -310,6 +319,14 @@ func TestTheFirstOwnerGetsTheWarmSession(t *testing.T) {
 			a, b := acquire(t, p, "a"), acquire(t, p, "b")
 			if a.Session() != warm || b.Session() == warm {
 				t.Error("the warm session was not that of the first owner alone")
+			}
+			if again, err := p.Warm(t.Context(), "c"); err != nil || again == warm {
+				t.Errorf("a warm session is missing: %v", err)
+			} else {
+				again.end()
+			}
+			if again, err := p.Warm(t.Context(), "c"); err != nil || isEnded(again) {
+				t.Errorf("a warm session that has ended is not replaced: %v", err)
 			}
 			a.Release()
 			b.Release()

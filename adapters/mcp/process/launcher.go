@@ -24,16 +24,12 @@ type Config struct {
 	Dir          string           // the working directory, absolute
 	TempVars     []string         // names of variables that hold the directory of the process
 	Sandbox      *sandbox.Sandbox // nil: programs have all rights of the server
-	StartTimeout time.Duration    // until Open has returned
+	StartTimeout time.Duration    // until a session has begun
 	Log          *slog.Logger
 
 	// Env returns the environment of a program that is being started, with PATH, and the secrets in it, which are never
 	// logged.
-	Env func() (env program.Environment, secrets []string, err error)
-
-	// Open begins the session with a program that was started, and returns promptly when its context ends. If its error
-	// wraps client.ErrDiscoverEnded, the program is started once more.
-	Open func(ctx context.Context, t client.Transport) (*client.Session, error)
+	Env func(ctx context.Context) (env program.Environment, secrets []string, err error)
 
 	// Changed is called when what State returns has changed, by any goroutine. It must not block.
 	Changed func()
@@ -101,9 +97,13 @@ func (l *Launcher) State() State {
 	return State{Restarts: l.restarts, Failure: l.failure, Failed: l.failures >= maxFailures}
 }
 
+// Open begins the session with a program that was started, and returns promptly when its context ends. If its error
+// wraps client.ErrDiscoverEnded, the program is started once more.
+type Open func(ctx context.Context, t client.Transport) (*client.Session, error)
+
 // Start starts a program for an owner and begins its session. It fails at once while the next start is not due soon.
 // The error is a *adapters.Fault: nothing was sent.
-func (l *Launcher) Start(ctx context.Context, owner string) (*Process, error) {
+func (l *Launcher) Start(ctx context.Context, owner string, open Open) (*Process, error) {
 	if delay := l.untilDue(owner); delay > maxStartDelay {
 		return nil, notRunning(delay, nil)
 	} else if err := ctxtime.Sleep(ctx, delay); err != nil {
@@ -116,9 +116,9 @@ func (l *Launcher) Start(ctx context.Context, owner string) (*Process, error) {
 	defer done()
 	defer time.AfterFunc(maxStartingTime, done).Stop()
 	l.countRestart(owner)
-	p, err := l.start(ctx, owner)
+	p, err := l.start(ctx, owner, open)
 	if errors.Is(err, client.ErrDiscoverEnded) {
-		p, err = l.start(ctx, owner)
+		p, err = l.start(ctx, owner, open)
 	}
 	if err != nil {
 		if ctx.Err() == nil {

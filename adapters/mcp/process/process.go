@@ -76,17 +76,17 @@ func (e *startError) Unwrap() error { return e.err }
 var errStartTimeout = errors.New("the program did not initialize within start_timeout")
 
 // start starts a program and begins its session.
-func (l *Launcher) start(ctx context.Context, owner string) (*Process, error) {
+func (l *Launcher) start(ctx context.Context, owner string, open Open) (*Process, error) {
 	p := &Process{
 		launcher: l, owner: owner, opened: make(chan struct{}), stop: make(chan struct{}),
 		exited: make(chan struct{}), done: make(chan struct{}), ended: make(chan struct{}),
 	}
-	if err := p.run(); err != nil {
+	if err := p.run(ctx); err != nil {
 		return nil, &startError{err: err, text: adapters.Sanitize(err.Error(), p.secrets)}
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, l.config.StartTimeout, errStartTimeout)
 	defer cancel()
-	session, err := l.config.Open(ctx, client.NewStdio(p.stdout, p.stdin))
+	session, err := open(ctx, client.NewStdio(p.stdout, p.stdin))
 	if err == nil {
 		p.Session = session
 		close(p.opened)
@@ -106,7 +106,7 @@ func (l *Launcher) start(ctx context.Context, owner string) (*Process, error) {
 }
 
 // run starts the program, and the goroutines that wait for its end.
-func (p *Process) run() (err error) {
+func (p *Process) run(ctx context.Context) (err error) {
 	c := &p.launcher.config
 	var files []*os.File // of the program
 	defer func() {
@@ -132,7 +132,7 @@ func (p *Process) run() (err error) {
 		return err
 	}
 	files, p.stderr = append(files, errors), newStderr(reader)
-	env, secrets, err := c.Env()
+	env, secrets, err := c.Env(ctx)
 	if err != nil {
 		return err
 	}

@@ -57,14 +57,11 @@ func (l *logs) String() string {
 // config returns the configuration of a confined server with words.
 func config(t testing.TB, policy sandbox.Policy, words ...string) (process.Config, *logs) {
 	t.Helper()
-	memory, log := new(client.Memory), new(logs)
+	log := new(logs)
 	c := process.Config{
 		Command: append([]string{executable(t), serverMode}, words...), Dir: t.TempDir(),
 		Env: environment(""), TempVars: program.DirectoryVars, StartTimeout: patience,
 		Log: slog.New(slog.NewTextHandler(log, nil)), Changed: func() {},
-		Open: func(ctx context.Context, transport client.Transport) (*client.Session, error) {
-			return client.Open(ctx, transport, client.Options{Memory: memory})
-		},
 	}
 	if policy.Processes == 0 {
 		policy.Processes = 32
@@ -84,9 +81,14 @@ func config(t testing.TB, policy sandbox.Policy, words ...string) (process.Confi
 	return c, log
 }
 
+// open begins a session.
+func open(ctx context.Context, transport client.Transport) (*client.Session, error) {
+	return client.Open(ctx, transport, client.Options{})
+}
+
 // environment returns the environment with a token, which is a secret.
-func environment(token string) func() (program.Environment, []string, error) {
-	return func() (program.Environment, []string, error) {
+func environment(token string) func(context.Context) (program.Environment, []string, error) {
+	return func(context.Context) (program.Environment, []string, error) {
 		if token == "" {
 			return program.NewEnvironment(), nil, nil
 		}
@@ -103,7 +105,7 @@ func unconfined(t testing.TB, words ...string) (process.Config, *logs) {
 
 func start(t testing.TB, c process.Config) *process.Process {
 	t.Helper()
-	p, err := process.NewLauncher(c).Start(t.Context(), "")
+	p, err := process.NewLauncher(c).Start(t.Context(), "", open)
 	if err != nil {
 		cause := errors.Unwrap(err)
 		t.Fatalf("%v: %v", err, cause)
@@ -289,7 +291,7 @@ func TestNothingOutlivesTheSession(t *testing.T) {
 func TestCallsFailAtOnceWhenTheProgramEnds(t *testing.T) {
 	c, log := config(t, sandbox.Policy{}, "background") // a process that keeps the output open
 	l := process.NewLauncher(c)
-	p, err := l.Start(t.Context(), "anna")
+	p, err := l.Start(t.Context(), "anna", open)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -314,7 +316,7 @@ func TestRestartsWaitForLongerAndOnlyForTheirOwner(t *testing.T) {
 	l := process.NewLauncher(c)
 	crash := func(owner string) {
 		t.Helper()
-		p, err := l.Start(t.Context(), owner)
+		p, err := l.Start(t.Context(), owner, open)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -324,13 +326,13 @@ func TestRestartsWaitForLongerAndOnlyForTheirOwner(t *testing.T) {
 	crash("anna") // 0.5 s
 	crash("anna") // 1 s
 	crash("anna") // 2 s, for which no call waits
-	_, err := l.Start(t.Context(), "anna")
+	_, err := l.Start(t.Context(), "anna", open)
 	fault := new(adapters.Fault)
 	if !errors.As(err, &fault) || !fault.NotSent || !fault.Unavailable ||
 		err.Error() != "The server of this tool is not running. Nothing was sent. Try again in 2 seconds." {
 		t.Errorf("got %v", err)
 	}
-	p, err := l.Start(t.Context(), "bert")
+	p, err := l.Start(t.Context(), "bert", open)
 	if err != nil {
 		t.Errorf("another owner: %v", err)
 	} else {
@@ -350,7 +352,7 @@ func TestAConnectionFailsAfterSeveralStarts(t *testing.T) {
 		if n > 100 {
 			t.Fatal("it does not fail")
 		}
-		if _, err = l.Start(t.Context(), fmt.Sprint("owner ", n)); err == nil {
+		if _, err = l.Start(t.Context(), fmt.Sprint("owner ", n), open); err == nil {
 			t.Fatal("no error")
 		}
 		var fault *adapters.Fault
@@ -369,7 +371,7 @@ func TestAConnectionFailsAfterSeveralStarts(t *testing.T) {
 	if got := strings.Count(text, "msg="); got != 5 {
 		t.Errorf("%d lines: %s", got, text)
 	}
-	if _, err = l.Start(t.Context(), ""); err == nil || !strings.Contains(err.Error(), "Try again in 60 seconds") &&
+	if _, err = l.Start(t.Context(), "", open); err == nil || !strings.Contains(err.Error(), "Try again in 60 seconds") &&
 		!strings.Contains(err.Error(), "Try again in 5") {
 		t.Errorf("got %v", err)
 	}
@@ -379,7 +381,7 @@ func TestAStartHasATimeout(t *testing.T) {
 	mark := fmt.Sprintf("mark-%d-%p", os.Getpid(), t)
 	c, log := config(t, sandbox.Policy{}, "silent", mark)
 	c.StartTimeout = 100 * time.Millisecond
-	if _, err := process.NewLauncher(c).Start(t.Context(), ""); err == nil {
+	if _, err := process.NewLauncher(c).Start(t.Context(), "", open); err == nil {
 		t.Fatal("no error")
 	}
 	if left := processesWith(t, mark); len(left) > 0 {
@@ -394,7 +396,7 @@ func TestAMissingProgramIsNamed(t *testing.T) {
 	c, _ := config(t, sandbox.Policy{})
 	c.Command = []string{"hatchel-no-such-program"}
 	l := process.NewLauncher(c)
-	_, err := l.Start(t.Context(), "")
+	_, err := l.Start(t.Context(), "", open)
 	if err == nil || !errors.Is(err, program.ErrNotFound) {
 		t.Fatalf("got %v", err)
 	}
@@ -442,7 +444,7 @@ func TestManyProgramsStartAtOnce(t *testing.T) {
 	var started []*process.Process
 	for range count {
 		starts.Go(func() {
-			p, err := process.NewLauncher(c).Start(t.Context(), "")
+			p, err := process.NewLauncher(c).Start(t.Context(), "", open)
 			if err != nil {
 				t.Errorf("%v: %v", err, errors.Unwrap(err))
 				return
@@ -471,7 +473,7 @@ func TestAProgramIsKeptRunning(t *testing.T) {
 	begun := make(chan *process.Process)
 	keeping.Go(func() {
 		l.KeepRunning(ctx, true, func(ctx context.Context) (<-chan struct{}, error) {
-			p, err := l.Start(ctx, "")
+			p, err := l.Start(ctx, "", open)
 			if err != nil {
 				return nil, err
 			}
@@ -519,7 +521,7 @@ func runUntilKilled(how string) {
 		}
 	}
 	c, _ := make(t, "stay", "background", mark)
-	if _, err := process.NewLauncher(c).Start(context.Background(), ""); err != nil {
+	if _, err := process.NewLauncher(c).Start(context.Background(), "", open); err != nil {
 		fmt.Println(err)
 		os.Exit(1)
 	}

@@ -1,0 +1,76 @@
+package mcp
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"hatchel/adapters/sandbox"
+)
+
+func TestCommandsThatDownloadAreRefused(t *testing.T) {
+	for command, want := range map[string]string{
+		"npx -y @modelcontextprotocol/server-everything@2026.8.31": `command = ["node", ` +
+			`".mcp/npm/node_modules/@modelcontextprotocol/server-everything/dist/index.js"]`,
+		"/usr/bin/npx server":                              "node_modules/server/",
+		"env DEBUG=1 npx server":                           "node_modules/server/",
+		"npx.cmd server":                                   "node_modules/server/",
+		"npm exec -- server":                               `"npm exec" downloads`,
+		"pnpm dlx server":                                  `"pnpm dlx" downloads`,
+		"yarn dlx server":                                  `"yarn dlx" downloads`,
+		"bunx server":                                      `"bunx" downloads`,
+		"uvx --python 3.12 mcp-server-git==1.2":            `command = [".mcp/py/mcp-server-git/bin/mcp-server-git"]`,
+		"uv tool run mcp-server-git@latest":                ".mcp/py/mcp-server-git/bin",
+		"pipx run mcp-server-git":                          ".mcp/py/mcp-server-git/bin",
+		"deno run -A npm:@scope/server":                    `"npm:@scope/server" is downloaded at each start`,
+		"deno run https://example.com/server.ts":           "is downloaded at each start",
+		"npm run start":                                    "",
+		"node .mcp/npm/node_modules/server/dist/index.js":  "",
+		"deno run server.ts":                               "",
+		"uv run --offline --directory server python -m it": "",
+		"bun server.ts":                                    "",
+		"yarn start":                                       "",
+	} {
+		got := refuseDownload(strings.Fields(command))
+		if (got == "") != (want == "") || !strings.Contains(got, want) {
+			t.Errorf("%s: %q", command, got)
+		}
+	}
+}
+
+func TestContainersAreNamedByDigestAndNotPrivileged(t *testing.T) {
+	digest := "mcp/git@sha256:" + strings.Repeat("0a", 32)
+	free := sandbox.NewBlock()
+	free.Mode = sandbox.ModeNone
+	for command, c := range map[string]struct {
+		box  *sandbox.Block
+		want []string
+	}{
+		"docker run -i --rm " + digest:                     {free, nil},
+		"docker --context x container run " + digest:       {free, nil},
+		"podman run " + digest:                             {nil, []string{`sandbox { mode = "none" }`}},
+		"docker run -i mcp/git":                            {free, []string{"by its digest"}},
+		"docker run -i mcp/git@sha256:0a":                  {nil, []string{"by its digest", `mode = "none"`}},
+		"docker run --privileged " + digest:                {free, []string{"--privileged gives the container"}},
+		"docker run --privileged=true " + digest:           {free, []string{"--privileged gives the container"}},
+		"/usr/bin/docker run --privileged=false " + digest: {free, nil},
+		"docker exec server mcp":                           {nil, nil},
+	} {
+		conn := &connection{Command: strings.Fields(command), Sandbox: c.box, Sessions: sessionsCaller}
+		err := conn.Check()
+		var joined interface{ Unwrap() []error }
+		n := 0
+		if errors.As(err, &joined) {
+			n = len(joined.Unwrap())
+		}
+		if n != len(c.want) {
+			t.Errorf("%s: %v", command, err)
+			continue
+		}
+		for _, want := range c.want {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v does not say %q", command, err, want)
+			}
+		}
+	}
+}
