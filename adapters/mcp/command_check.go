@@ -142,7 +142,8 @@ func (c *connection) checkContainer(checks *adapters.Checks) {
 	}
 	for _, word := range c.Command {
 		name, value, _ := strings.Cut(word, "=")
-		checks.Refuse(name == "--privileged" && value != "false", &c.Command, "--privileged gives the container all rights of this machine. Remove it.")
+		checks.Refuse(name == "--privileged" && value != "false", &c.Command, "--privileged gives the container all "+
+			"rights of this machine. Remove it.")
 	}
 	checks.Refuse(!slices.ContainsFunc(c.Command, imageDigest.MatchString), &c.Command, "%s run downloads an image "+
 		"when its name means another one. Name it by its digest: \"IMAGE@sha256:…\", as %[1]s inspect --format "+
