@@ -35,7 +35,7 @@ func bind(_ context.Context, b *block, env adapters.Env) (adapters.Action, error
 	if b.pinned.Output != nil {
 		a.returned = b.pinned.Output.Type().Opened().Compile()
 	}
-	s.messages.use(env.Log, b.ForwardLogs)
+	s.messages.use(env.Log, s.authorizer, b.ForwardLogs)
 	release := s.monitor.Use(b.Call, b.pinned.Sent)
 	env.Defer(func() error {
 		release()
@@ -61,7 +61,7 @@ func (a *action) Do(ctx context.Context, call *adapters.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return a.output(call, result)
+	return a.output(call, result, r.conversation.fetched())
 }
 
 // send sends a request, once more if that is certain to be safe.
@@ -125,6 +125,7 @@ func (a *action) mayRepeat(ctx context.Context, r *request, f *failure) bool {
 
 // exchange sends a request, again with the answers to what the server asks.
 func (a *action) exchange(ctx context.Context, r *request) (result *client.Result, failed *failure) {
+	r.conversation.request.Store(r)
 	sendOnce := func(ctx context.Context, sent *client.Request) (result *client.Result, err error) {
 		if result, failed = a.ask(ctx, r, sent); failed != nil {
 			return nil, failed.err
@@ -148,13 +149,13 @@ func (a *action) attempt(ctx context.Context, r *request, sent *client.Request) 
 	outside := context.WithValue(ctx, requestKey{}, detached)
 	lease, err := s.sessions.Acquire(outside, s.owner(r.call))
 	if err != nil {
-		return nil, s.openFailure(r, err)
+		return nil, s.openFailure(detached, err)
 	}
 	defer lease.Release()
 	session := lease.Session()
 	if err := session.drift.Admit(outside, a.Call); err != nil {
 		s.discardLost(lease, err)
-		return nil, s.openFailure(r, err)
+		return nil, s.openFailure(detached, err)
 	}
 	span := a.startSpan(r, session.Session)
 	r.setMeta(span)

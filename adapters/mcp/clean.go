@@ -2,21 +2,33 @@ package mcp
 
 import (
 	"bytes"
+	"strings"
 	"unicode/utf8"
 
+	"hatchel/adapters/scrub"
 	"hatchel/hcl/jsonscan"
+	"hatchel/internal/cut"
 	"hatchel/internal/printable"
 )
 
 // cleaner removes the characters that people do not see from texts of a server, and counts them. With keep it removes
-// none.
+// none. After that it removes the token of the request, which the runtime does not know.
 type cleaner struct {
 	keep    bool
-	removed int // characters
+	fetched *scrub.Scrubber // nil for no token
+	removed int             // characters
 }
 
-// text returns a text without hidden characters.
-func (c *cleaner) text(text string) string {
+// text returns a text without hidden characters and without the token.
+func (c *cleaner) text(text string) string { return c.fetched.Text(c.visible(text)) }
+
+// line returns a text without them and without space around it, of which it keeps the beginning.
+func (c *cleaner) line(text string, limit int) string {
+	return cut.Runes(strings.TrimSpace(c.text(text)), limit)
+}
+
+// visible returns a text without hidden characters.
+func (c *cleaner) visible(text string) string {
 	if c.keep {
 		return text
 	}
@@ -34,16 +46,22 @@ func (c *cleaner) text(text string) string {
 	return string(append(out, text[at:]...))
 }
 
-// json returns a JSON value whose strings and names have no hidden characters. Its error is that two members of an
-// object have the same name then.
+// json returns a JSON value whose strings and names have no hidden characters, and that has no token. Its error is that
+// two members of an object have the same name then.
 func (c *cleaner) json(raw []byte) ([]byte, error) {
-	if c.keep || raw == nil || isPlainJSON(raw) {
+	if len(raw) == 0 {
 		return raw, nil
 	}
-	s := jsonscan.NewLossy(raw, maxDepth)
-	out, err := c.appendValue(make([]byte, 0, len(raw)), &s)
-	if err != nil {
-		return nil, err
+	out := raw
+	if !c.keep && !isPlainJSON(raw) {
+		s := jsonscan.NewLossy(raw, maxDepth)
+		var err error
+		if out, err = c.appendValue(make([]byte, 0, len(raw)), &s); err != nil {
+			return nil, err
+		}
+	}
+	if out = c.fetched.JSON(out); &out[0] == &raw[0] {
+		return raw, nil
 	}
 	var check jsonscan.Scanner
 	check.Reset(out, maxDepth)
@@ -77,7 +95,7 @@ func (c *cleaner) appendValue(dst []byte, s *jsonscan.Scanner) ([]byte, error) {
 		return c.appendArray(dst, s)
 	case '"':
 		text, err := s.Text()
-		return jsonscan.AppendString(dst, c.text(text)), err
+		return jsonscan.AppendString(dst, c.visible(text)), err
 	}
 	raw, err := s.Value()
 	return append(dst, raw...), err
@@ -100,7 +118,7 @@ func (c *cleaner) appendObject(dst []byte, s *jsonscan.Scanner) ([]byte, error) 
 		if !first {
 			dst = append(dst, ',')
 		}
-		dst = append(jsonscan.AppendString(dst, c.text(string(key))), ':')
+		dst = append(jsonscan.AppendString(dst, c.visible(string(key))), ':')
 		if dst, err = c.appendValue(dst, s); err != nil {
 			return nil, err
 		}

@@ -28,7 +28,7 @@ const everyKind = `[
 func readAll(t *testing.T, a *action, content string) (map[string]any, *adapters.Call) {
 	t.Helper()
 	call := new(adapters.Call)
-	out, err := a.output(call, &client.Result{Content: []byte(content)})
+	out, err := a.output(call, &client.Result{Content: []byte(content)}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func TestAResultThatIsAnErrorFailsTheCallWithItsText(t *testing.T) {
 		`[]`: "the server of this tool reports a failure without saying which",
 		`[{"type":"text","text":"` + strings.Repeat("é", 4096) + `"}]`: strings.Repeat("é", 2046) + "…",
 	} {
-		_, err := a.output(new(adapters.Call), &client.Result{Content: []byte(content), IsError: true})
+		_, err := a.output(new(adapters.Call), &client.Result{Content: []byte(content), IsError: true}, nil)
 		if err == nil || err.Error() != want {
 			t.Errorf("%.40s: got %v", content, err)
 		}

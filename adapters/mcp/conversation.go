@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"hatchel/adapters"
 	"hatchel/adapters/mcp/client"
+	"hatchel/adapters/scrub"
 )
 
 // maxProgressText is how many characters of a message about progress the client of a call gets.
@@ -26,6 +28,8 @@ type conversation struct {
 	call   *adapters.Call
 	rules  questionRules
 	state  conversationState
+	// request is that of the latest attempt.
+	request atomic.Pointer[request]
 	// answers are those to the pending questions; nil while there are none.
 	answers []adapters.Answer
 }
@@ -68,6 +72,16 @@ func (a *action) converse(call *adapters.Call, arguments []byte) (*conversation,
 	return c, nil
 }
 
+// fetched returns what removes the token of the latest attempt; nil if it had none. It may be called concurrently.
+func (c *conversation) fetched() *scrub.Scrubber {
+	if r := c.request.Load(); r != nil {
+		if last := r.lastHeaders(); last != nil {
+			return last.fetched
+		}
+	}
+	return nil
+}
+
 // conversationError is the failure of a call because of a question, or of its pause. It is returned by Do as it is.
 type conversationError struct{ error }
 
@@ -78,7 +92,7 @@ func (e conversationError) Unwrap() error { return e.error }
 // The error is one of client.Session.Call, or a conversationError.
 func (c *conversation) send(ctx context.Context, send callTool, req *client.Request) (*client.Result, error) {
 	req.Arguments, req.State = c.state.Arguments, c.state.State
-	relay := &relay{call: c.call, action: c.action}
+	relay := &relay{call: c.call, action: c.action, token: c.fetched}
 	defer relay.close()
 	relay.attach(req)
 	if err := c.respond(req); err != nil {
@@ -152,6 +166,7 @@ func (c *conversation) count(n int) error {
 
 // read returns a question as the client gets it. The error is a fault if the question is refused.
 func (c *conversation) read(n int, q client.Question) (adapters.Question, error) {
+	q.Params = c.fetched().JSON(q.Params)
 	question, err := c.rules.read(fmt.Sprintf("%s.%d", c.rules.connection, n), q)
 	refused, ok := errors.AsType[*questionError](err)
 	if !ok {
@@ -248,6 +263,7 @@ func (c *conversation) askLegacy(asked legacyQuestion) error {
 type relay struct {
 	call   *adapters.Call
 	action *action
+	token  func() *scrub.Scrubber // of the request
 
 	mu     sync.Mutex // held while the client of the call is used, which no other goroutine does meanwhile
 	closed bool       // guarded by mu
@@ -268,10 +284,11 @@ func (r *relay) close() {
 }
 
 func (r *relay) progress(p client.Progress) {
+	clean := cleaner{fetched: r.token()}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.closed {
-		r.call.Progress(p.Progress, p.Total, visible(p.Message, maxProgressText))
+		r.call.Progress(p.Progress, p.Total, clean.line(p.Message, maxProgressText))
 	}
 }
 
@@ -281,7 +298,8 @@ func (r *relay) log(m client.Log) {
 	if forward < 0 || level < forward {
 		return
 	}
-	data := visibleJSON(m.Data)
+	clean := cleaner{fetched: r.token()}
+	data := clean.data(m.Data)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.closed {

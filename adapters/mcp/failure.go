@@ -44,13 +44,11 @@ func (s *server) failureOf(r *request, err error) *failure {
 	e, ok := errors.AsType[*client.Error](err)
 	if !ok {
 		const message = "the call of the server of this tool failed"
-		return &failure{
-			Fault: adapters.Fault{Message: message, Cause: err, Change: adapters.ChangeUnknown}, err: err,
-		}
+		fault := adapters.Fault{Message: message, Cause: s.scrubbed(r, err), Change: adapters.ChangeUnknown}
+		return &failure{Fault: fault, err: err}
 	}
-	f := &failure{Fault: adapters.Fault{Cause: err, RetryAfter: e.RetryAfter, Status: e.Status}, err: err}
-	if e.RPC != nil { // its text may repeat what was sent
-		f.Cause = errors.New(r.scrub(err.Error()))
+	f := &failure{
+		Fault: adapters.Fault{Cause: s.scrubbed(r, err), RetryAfter: e.RetryAfter, Status: e.Status}, err: err,
 	}
 	switch e.Kind {
 	case client.NotSent:
@@ -111,6 +109,14 @@ func (s *server) describeStatus(f *failure, r *request, e *client.Error) {
 	}
 }
 
+// scrubbed returns an error whose text has no credentials: the error itself if it has none.
+func (s *server) scrubbed(r *request, err error) error {
+	if text := s.scrub(r, err.Error()); text != err.Error() {
+		return errors.New(text)
+	}
+	return err
+}
+
 const maxQuote = 1000 // characters of an error of a server in a message
 
 // quote returns what an error of a server says, after a message.
@@ -119,7 +125,7 @@ func (s *server) quote(r *request, e *client.RPCError) string {
 		return ""
 	}
 	clean := cleaner{}
-	text := strings.Join(strings.Fields(clean.text(r.scrub(e.Message))), " ")
+	text := strings.Join(strings.Fields(s.scrub(r, clean.text(e.Message))), " ")
 	if text == "" {
 		return fmt.Sprintf(" (error %d)", e.Code)
 	}

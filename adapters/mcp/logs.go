@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"hatchel/adapters/credential/auth"
 	"hatchel/adapters/mcp/client"
 	"hatchel/hcl/jsonscan"
 	"hatchel/internal/cut"
@@ -23,20 +24,23 @@ const (
 // serverLog writes the log messages of a server to the log of this one. It may be used concurrently.
 type serverLog struct {
 	mu      sync.Mutex
-	log     *slog.Logger // removes secrets; nil before the first block is bound; guarded by mu
-	least   int          // of logLevels, that a block forwards; len(logLevels) for none; guarded by mu
-	second  time.Time    // guarded by mu
-	bytes   int          // that were logged since; guarded by mu
-	dropped int          // messages that were not; guarded by mu
+	log     *slog.Logger     // removes secrets; nil before the first block is bound; guarded by mu
+	tokens  *auth.Authorizer // removes tokens; nil if there are none; guarded by mu
+	least   int              // of logLevels, that a block forwards; len(logLevels) for none; guarded by mu
+	second  time.Time        // guarded by mu
+	bytes   int              // that were logged since; guarded by mu
+	dropped int              // messages that were not; guarded by mu
 }
 
-// use has messages written to a log, and those from a level on asked for; empty for none.
-func (l *serverLog) use(log *slog.Logger, forward string) {
+// use has messages written to a log without the tokens of the connection, and those from a level on asked for; empty
+// for none.
+func (l *serverLog) use(log *slog.Logger, tokens *auth.Authorizer, forward string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.log == nil {
 		l.least = len(logLevels)
 	}
+	l.tokens = tokens
 	if l.log = log; forward != "" {
 		l.least = min(l.least, slices.Index(logLevels, forward))
 	}
@@ -64,7 +68,8 @@ func (l *serverLog) write(m client.Log) {
 	if l.log == nil || !l.log.Enabled(context.Background(), slog.LevelDebug) {
 		return
 	}
-	data := cut.Runes(string(visibleJSON(m.Data)), maxLogData)
+	var clean cleaner
+	data := cut.Runes(l.tokens.Scrub(string(clean.data(m.Data))), maxLogData)
 	now := time.Now()
 	if now.Sub(l.second) >= time.Second {
 		l.second, l.bytes = now, 0
@@ -73,7 +78,10 @@ func (l *serverLog) write(m client.Log) {
 		l.dropped++
 		return
 	}
-	attrs := []any{"level", visible(m.Level, maxFieldText), "logger", visible(m.Logger, maxFieldText), "data", data}
+	attrs := []any{
+		"level", visible(l.tokens.Scrub(m.Level), maxFieldText),
+		"logger", visible(l.tokens.Scrub(m.Logger), maxFieldText), "data", data,
+	}
 	if l.dropped > 0 {
 		attrs = append(attrs, "dropped", l.dropped)
 		l.dropped = 0
@@ -81,12 +89,11 @@ func (l *serverLog) write(m client.Log) {
 	l.log.Debug("upstream log message received", attrs...)
 }
 
-// visibleJSON returns a value without hidden characters: as a string if it is too long, or cannot be read.
-func visibleJSON(raw []byte) []byte {
-	clean := cleaner{}
-	data, err := clean.json(raw)
+// data returns the data of a message, cleaned: as a string if it is too long, or cannot be read.
+func (c *cleaner) data(raw []byte) []byte {
+	data, err := c.json(raw)
 	if err != nil || len(data) > maxLogData {
-		return jsonscan.AppendString(nil, visible(string(raw), maxLogData))
+		return jsonscan.AppendString(nil, c.line(string(raw), maxLogData))
 	}
 	return data
 }

@@ -83,7 +83,7 @@ func (r *questionRules) prefix() string { return r.connection + " asks: " }
 // visible returns a text without hidden characters, of which it keeps the beginning.
 func visible(text string, limit int) string {
 	clean := cleaner{}
-	return cut.Runes(strings.TrimSpace(clean.text(text)), limit)
+	return clean.line(text, limit)
 }
 
 // form returns the fields of a form.

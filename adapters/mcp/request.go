@@ -224,22 +224,25 @@ func (c *connection) callerSpecific() bool {
 	})
 }
 
-// scrub returns a text of the server without the credentials that were sent last.
-func (r *request) scrub(text string) string {
-	r.mu.Lock()
-	last := r.last
-	r.mu.Unlock()
-	if last == nil {
-		return text
+// scrub returns a text of the server without the credentials that were sent last, and without other tokens of the
+// connection: a session may have been opened with another one.
+func (s *server) scrub(r *request, text string) string {
+	if last := r.lastHeaders(); last != nil {
+		text = last.fetched.Text(adapters.Scrub(text, last.secrets))
 	}
-	return last.fetched.Text(adapters.Scrub(text, last.secrets))
+	return s.authorizer.Scrub(text)
+}
+
+// lastHeaders returns the headers that were sent last; nil before the first.
+func (r *request) lastHeaders() *headers {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.last
 }
 
 // renew replaces a fetched credential that the server has refused. It reports whether there is another one.
 func (s *server) renew(ctx context.Context, r *request) bool {
-	r.mu.Lock()
-	last := r.last
-	r.mu.Unlock()
+	last := r.lastHeaders()
 	return s.authorizer != nil && last != nil && s.authorizer.Renew(ctx, last)
 }
 

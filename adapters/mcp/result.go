@@ -8,6 +8,7 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/adapters/mcp/client"
+	"hatchel/adapters/scrub"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 	"hatchel/internal/cut"
@@ -15,11 +16,14 @@ import (
 
 const maxErrorText = 4 << 10 // bytes of the text of a result that is an error
 
-// output returns the output of a result, or the fault of one that is an error.
-func (a *action) output(call *adapters.Call, result *client.Result) (map[string]any, error) {
-	clean := cleaner{keep: a.HiddenText == hiddenKeep}
+// output returns the output of a result, or the fault of one that is an error. It removes the token that the server may
+// repeat; nil for none.
+func (a *action) output(
+	call *adapters.Call, result *client.Result, token *scrub.Scrubber,
+) (map[string]any, error) {
+	clean := cleaner{keep: a.HiddenText == hiddenKeep, fetched: token}
 	r := contentReader{connection: a.server.name, links: a.Links, clean: &clean}
-	err := r.read(result.Content)
+	err := r.read(token.JSON(result.Content)) // of all members, before the texts are cleaned
 	if err != nil {
 		return nil, invalidResult(err)
 	}

@@ -140,7 +140,7 @@ func (s *server) recordFailure(ctx context.Context, err error) {
 	if ctx.Err() != nil || errors.As(err, new(*adapters.Fault)) || errors.Is(err, errNoCaller) {
 		return
 	}
-	s.setHealth("", cut.Runes(err.Error(), maxFailure))
+	s.setHealth("", cut.Runes(s.authorizer.Scrub(err.Error()), maxFailure))
 }
 
 // recordAnswer records that the server answers, and the revision that it speaks.
@@ -175,7 +175,8 @@ func (s *server) UpstreamState() adapters.UpstreamState {
 	}
 	state.Sessions = len(s.sessions.Sessions())
 	s.mu.Lock()
-	state.Protocol, state.Failure = s.protocol, cmp.Or(s.failure, cut.Runes(listed.Failure, maxFailure))
+	state.Protocol = s.protocol
+	state.Failure = cmp.Or(s.failure, cut.Runes(s.authorizer.Scrub(listed.Failure), maxFailure))
 	s.mu.Unlock()
 	isStarting, hasFailed := state.Protocol == "", state.Failure != ""
 	if s.launcher != nil {

@@ -35,3 +35,22 @@ func (h *hidden) scrubberOf(token string) *scrub.Scrubber {
 	}
 	return s
 }
+
+// scrubbers returns those of all tokens, the one used last at the end.
+func (h *hidden) scrubbers() []*scrub.Scrubber {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.lru.Values()
+}
+
+// Scrub returns a text without the tokens that the connection has used last, whoever's they are. It is for texts that
+// belong to no request. An Authorizer that is nil removes nothing. It may be called concurrently.
+func (a *Authorizer) Scrub(text string) string {
+	if a == nil {
+		return text
+	}
+	for _, s := range a.hidden.scrubbers() {
+		text = s.Text(text)
+	}
+	return text
+}

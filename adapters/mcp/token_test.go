@@ -1,0 +1,148 @@
+package mcp_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"hatchel/adapters"
+	"hatchel/adapters/adaptertest"
+	"hatchel/adapters/mcp/client/mcptest"
+	"hatchel/hcl/value"
+)
+
+const fetchedToken = "fetched-t0k3n-of-the-connection"
+
+// signedIn returns a configuration whose connection fetches a token.
+func signedIn(t *testing.T, s *mcptest.Server) adaptertest.Source {
+	t.Helper()
+	tokens := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		io.WriteString(w, `{"access_token":"`+fetchedToken+`","token_type":"Bearer","expires_in":3600}`)
+	}))
+	t.Cleanup(tokens.Close)
+	auth := fmt.Sprintf(`
+  asks = ["elicitation"]
+  auth {
+    oauth2 {
+      token_url     = %q
+      client_id     = "me"
+      client_secret = secret.key
+    }
+  }`, tokens.URL)
+	return source(t, s.Start(t), auth, "", "    call = \"delete_repo\"\n    forward_logs = \"warning\"")
+}
+
+func TestATokenThatAServerRepeatsIsHidden(t *testing.T) {
+	text := func(text string) map[string]any { return map[string]any{"type": "text", "text": text} }
+	for era, kind := range map[string]mcptest.Era{"legacy": mcptest.Legacy, "modern": mcptest.Modern} {
+		for name, answer := range map[string]func(c *mcptest.Call, token string) (any, error){
+			"a result": func(_ *mcptest.Call, token string) (any, error) {
+				return map[string]any{
+					"content": []any{
+						text("I was sent " + token), text("to\u200bken " + token[:9] + "\u200b" + token[9:]),
+						map[string]any{"type": "resource_link", "name": token, "uri": "https://a.example/" + token},
+						map[string]any{"type": "resource", "resource": map[string]any{"uri": "file:///" + token, "text": token}},
+					},
+					"structuredContent": map[string]any{"got": token, token: 1},
+				}, nil
+			},
+			"an error of the tool": func(_ *mcptest.Call, token string) (any, error) {
+				return map[string]any{"isError": true, "content": []any{text("I was sent " + token)}}, nil
+			},
+			"an error of the protocol": func(_ *mcptest.Call, token string) (any, error) {
+				return nil, &mcptest.Error{Code: -32000, Message: "I was sent " + token}
+			},
+			"progress and logs": func(c *mcptest.Call, token string) (any, error) {
+				c.Progress(1, 2, "I was sent "+token)
+				c.Log("error", "I was sent "+token)
+				return mcptest.Text("done"), nil
+			},
+		} {
+			t.Run(era+" "+name, func(t *testing.T) {
+				s := &mcptest.Server{Era: kind, Stateful: kind == mcptest.Legacy}
+				s.SetTools(createIssue, deleteRepo)
+				s.Handle("delete_repo", func(c *mcptest.Call) (any, error) {
+					token := strings.TrimPrefix(c.Header.Get("Authorization"), "Bearer ")
+					if token != fetchedToken {
+						return nil, errors.New("no token")
+					}
+					return answer(c, token)
+				})
+				b := adaptertest.Bind(t, signedIn(t, s))
+				call, err := b.Call(t.Context(), `{}`)
+				if err != nil {
+					t.Fatal(err)
+				}
+				client := &toldClient{}
+				call.Client = client
+				out, err := b.Action.Do(t.Context(), call)
+				var encoded []byte
+				if err == nil {
+					if encoded, err = value.AppendJSON(nil, out); err != nil {
+						t.Fatal(err)
+					}
+					if !json.Valid(encoded) {
+						t.Errorf("%s is not JSON", encoded)
+					}
+				}
+				var cause error
+				if f, ok := errors.AsType[*adapters.Fault](err); ok {
+					cause = f.Cause
+				}
+				client.mu.Lock()
+				report := fmt.Sprint(string(encoded), err, cause, client.told, b.Log.String())
+				client.mu.Unlock()
+				if strings.Contains(report, fetchedToken) || !strings.Contains(report, "(secret)") {
+					t.Errorf("got %s", report)
+				}
+			})
+		}
+	}
+}
+
+func TestATokenThatAServerRepeatsInAQuestionIsHidden(t *testing.T) {
+	for era, kind := range map[string]mcptest.Era{"legacy": mcptest.Legacy, "modern": mcptest.Modern} {
+		t.Run(era, func(t *testing.T) {
+			s := asking(kind, mcptest.Form("I was sent "+fetchedToken, "name"))
+			asker := &fakeAsker{answer: accepts}
+			if _, err := doAsked(t, adaptertest.Bind(t, signedIn(t, s)), asker); err != nil {
+				t.Fatal(err)
+			}
+			if got := asker.asked[0].Message; got != "github asks: I was sent (secret)" {
+				t.Errorf("asked %s", got)
+			}
+		})
+	}
+}
+
+func TestATokenThatAServerRepeatsWhenASessionIsOpenedIsHidden(t *testing.T) {
+	s := &mcptest.Server{}
+	s.SetTools(createIssue, deleteRepo)
+	s.Intercept = func(w http.ResponseWriter, r *http.Request, _ string, request []byte) bool {
+		var f struct{ ID json.RawMessage }
+		if err := json.Unmarshal(request, &f); err != nil {
+			t.Error(err)
+		}
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":"I was sent %s"}}`, f.ID,
+			r.Header.Get("Authorization"))
+		return true
+	}
+	b := adaptertest.Bind(t, signedIn(t, s))
+	_, err := b.Do(t.Context(), `{}`)
+	f, ok := errors.AsType[*adapters.Fault](err)
+	if !ok {
+		t.Fatalf("got %v", err)
+	}
+	state := b.Handle("github").(adapters.Upstream).UpstreamState()
+	report := fmt.Sprint(f.Message, f.Cause, state.Failure, b.Log.String())
+	if strings.Contains(report, fetchedToken) || strings.Count(report, "(secret)") < 3 {
+		t.Errorf("got %s", report)
+	}
+}
