@@ -114,8 +114,8 @@ type HTTPConfig struct {
 	URL string
 
 	// RoundTripper sends the requests. It must not repeat a POST that the server may have processed, unlike
-	// [http.Transport], and must support httptrace, or nothing counts as not sent. [NewRoundTripper] returns one that tells exactly
-	// when nothing was processed. Redirects are followed by the Session: 307 and 308 on the same origin.
+	// [http.Transport], and must support httptrace, or nothing counts as not sent. [NewRoundTripper] returns one that
+	// tells exactly when nothing was processed. Redirects are followed by the Session: 307 and 308 on the same origin.
 	RoundTripper http.RoundTripper
 
 	// Header returns the headers of one request, such as credentials. It is called for every request with the context
