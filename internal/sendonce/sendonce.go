@@ -36,8 +36,8 @@ func IsUnprocessed(err error) bool {
 
 // Transport sends requests by a [http.Transport]. Nothing that the service may have processed is sent again, with one
 // exception: net/http repeats GET, HEAD, OPTIONS and TRACE when a connection of HTTP/1 breaks that was used before,
-// until it has a new connection. A request that was certainly not processed is sent up to five times, with pauses of less
-// than a second in all, if it has no body or GetBody returns the body again; then it fails with an
+// until it has a new connection. A request that was certainly not processed is sent up to five times, with pauses of
+// less than a second in all, if it has no body or GetBody returns the body again; then it fails with an
 // [UnprocessedError]. A Transport may be used concurrently.
 type Transport struct {
 	next  *http.Transport
