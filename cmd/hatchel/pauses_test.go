@@ -32,6 +32,7 @@ var ownPauses = map[string]string{
 	"Process.stopProgram":       "it is a time limit",
 	"Outbox.dispatch":           "the store says when the next delivery is due",
 	"httpConn.readEvents":       "the server sets the pause",
+	"List":                      "a notification of the server ends the pause",
 	"Session.settle":            "a notification of the server ends the pause",
 }
 

@@ -46,9 +46,11 @@ func (s *stepsComparison) upstream(a, b *Step) {
 	lost, warned := missing(was.Safe, is.Safe), missing(is.Warnings, was.Warnings)
 	switch {
 	case len(warned) > 0:
-		s.add(Widening, "upstream", place, "the pinned definition of %s now says: %s", is.Tool, strings.Join(warned, "; "))
+		s.add(Widening, "upstream", place, "the pinned definition of %s now says: %s", is.Tool,
+			strings.Join(warned, "; "))
 	case len(lost) > 0:
-		s.add(Widening, "upstream", place, "the pinned definition of %s no longer says: %s", is.Tool, strings.Join(lost, "; "))
+		s.add(Widening, "upstream", place, "the pinned definition of %s no longer says: %s", is.Tool,
+			strings.Join(lost, "; "))
 	default:
 		s.add(Behaviour, "upstream", place, "the pinned definition of %s changed", is.Tool)
 	}
