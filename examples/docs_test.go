@@ -103,6 +103,9 @@ var secretEnv = regexp.MustCompile(`env\s*=\s*"([A-Z_]+)"`)
 // authorityFile finds the file of certificate authorities of a connection.
 var authorityFile = regexp.MustCompile(`ca_file\s*=\s*"([^"]+)"`)
 
+// definitionsFile finds the file of definitions of a connection.
+var definitionsFile = regexp.MustCompile(`definitions\s*=\s*"([^"]+)"`)
+
 // certificateFile finds the file with the certificate of a client's key.
 var certificateFile = regexp.MustCompile(`\scertificate\s*=\s*"([^"]+)"`)
 
@@ -192,6 +195,9 @@ func checkSnippets(t *testing.T, files map[string]string) {
 			f.writeCertificate("tls")
 			f.must(os.Rename(f.file("tls/clients.pem"), f.file(m[1])))
 		}
+		for _, m := range definitionsFile.FindAllStringSubmatch(text, -1) {
+			f.write(m[1], "{\n  \"form\": 1,\n  \"tools\": []\n}\n")
+		}
 		for _, m := range certificateFile.FindAllStringSubmatch(text, -1) {
 			f.writeClientCertificate(m[1])
 		}
@@ -277,11 +283,14 @@ func TestTranscriptsArePrinted(t *testing.T) {
 			if strings.Contains(p.src, "\n$ psql ") {
 				f.useDatabases()
 			}
+			if strings.Contains(p.src, trackerURL) {
+				f.useTracker()
+			}
 			changed := map[int]string{}
 			for i, b := range p.blocks {
 				if m := fileFence.FindStringSubmatch(b.info); m != nil {
 					f.must(os.MkdirAll(filepath.Dir(f.file(m[1])), 0o755))
-					f.write(m[1], b.text)
+					f.write(m[1], f.unmask(b.text))
 					if o := f.run("fmt", "--diff", "."); o.stdout != "" || o.code != 0 {
 						t.Errorf("%s is not in the canonical style:\n%s%s", m[1], o.stdout, o.stderr)
 					}
@@ -308,13 +317,21 @@ func TestTranscriptsArePrinted(t *testing.T) {
 // runOfTests finds what differs between two runs of the same tests.
 var runOfTests = regexp.MustCompile(`passed in [\d.hms]+ \(seed \d+\)`)
 
+// unmask returns a text of a page with the address that a server has in this test.
+func (f *folder) unmask(text string) string {
+	if f.masked[0] == "" {
+		return text
+	}
+	return strings.ReplaceAll(text, f.masked[1], f.masked[0])
+}
+
 // replay runs the commands of a transcript and returns it with what they print now.
 func (f *folder) replay(transcript string) string {
 	f.t.Helper()
 	var out strings.Builder
 	for i, part := range strings.Split("\n"+transcript, "\n$ ")[1:] {
 		line, _, _ := strings.Cut(part, "\n")
-		cmd := exec.Command("/bin/sh", "-c", line)
+		cmd := exec.Command("/bin/sh", "-c", f.unmask(line))
 		cmd.Dir = f.path
 		cmd.Env = append(f.command().Env, "PATH="+filepath.Dir(hatchel)+":"+os.Getenv("PATH"))
 		printed, err := cmd.CombinedOutput()
@@ -322,6 +339,9 @@ func (f *folder) replay(transcript string) string {
 			f.t.Fatal(err)
 		}
 		text := strings.ReplaceAll(string(printed), f.path, "/home/you")
+		if f.masked[0] != "" {
+			text = strings.ReplaceAll(text, f.masked[0], f.masked[1])
+		}
 		text = runOfTests.ReplaceAllString(text, "passed in 1ms (seed 7)")
 		if i > 0 {
 			out.WriteString("\n")

@@ -29,6 +29,8 @@ type folder struct {
 	path string
 	env  []string // beside what every process here gets
 	args []string // of every command that loads it
+
+	masked [2]string // the address of a server here, and as the page writes it; empty for none
 }
 
 // example copies an example as it is in the repository, without what running it has left there.

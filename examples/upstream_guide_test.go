@@ -68,6 +68,13 @@ func startTracker(t *testing.T) string {
 	return s.URL
 }
 
+// useTracker lets a page use the tracker by its address.
+func (f *folder) useTracker() {
+	f.t.Helper()
+	f.masked = [2]string{startTracker(f.t), trackerURL}
+	f.env = append(f.env, "TRACKER_TOKEN=0123456789abcdef")
+}
+
 // call carries out a call of any tool.
 func (tr *tracker) call(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	var in struct {
