@@ -29,8 +29,8 @@ var Rules = []Rule{
 	{"client", "What clients or the APIs of their models refuse or cut. The limits are in docs/clients.md."},
 	{"budget", "More tokens, tools or text than an agent reads well."},
 	{"caller-filter", "A table whose rows one tool chooses by the caller, and another one does not."},
-	{"upstream", "A pinned definition that no block uses, a description that is still that of the server, a hint of the " +
-		"server that nobody confirmed, and credentials that are sent to it over http."},
+	{"upstream", "A pinned definition that no block uses, a description that is still that of the server, a hint of " +
+		"the server that nobody confirmed, and credentials that are sent to it over http."},
 	{"allow", "A comment # lint:allow that is wrong or allows nothing."},
 }
 

@@ -74,8 +74,8 @@ func (c *checker) checkUnusedPins(conn *hcl.Connection, unused []string) {
 		names += fmt.Sprintf(" and %d more", more)
 	}
 	c.report("upstream", diag.Warning, conn.Range, "Unused pin", fmt.Sprintf(
-		"The file of definitions has tools that no block calls: %s. Import them, or remove them with hatchel import mcp "+
-			"%s --update.", names, conn.Name))
+		"The file of definitions has tools that no block calls: %s. Import them, or remove them with hatchel import "+
+			"mcp %s --update.", names, conn.Name))
 }
 
 // checkUpstreamTool reports what nobody has decided about a tool that is one call of another server.
