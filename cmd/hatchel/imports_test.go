@@ -88,7 +88,7 @@ var layers = []struct {
 	{of: "runtime/stage/result", may: []string{"hcl", "hcl/*", "adapters", "adapters/scrub", "internal/digest", "runtime/stage/failure", "runtime/edge/mcp"}},
 	{of: "runtime/stage/policy", may: []string{"hcl", "runtime/stage/failure", "runtime/edge/mcp"}},
 	{of: "runtime/stage/elicit", may: []string{"hcl", "hcl/*", "adapters", "internal/digest", "runtime/stage/failure", "runtime/edge/mcp", "runtime/stage/result", "runtime/durable/state"}},
-	{of: "runtime/stage/opencall", may: []string{"adapters", "runtime/durable/state", "runtime/stage/elicit", "runtime/stage/failure"}, tests: []string{"runtime/durable/state/couriertest"}},
+	{of: "runtime/stage/opencall", may: []string{"adapters", "hcl/value", "runtime/durable/state", "runtime/stage/elicit", "runtime/stage/failure"}, tests: []string{"runtime/durable/state/couriertest"}},
 	{of: "runtime/stage/idempotency", may: []string{"runtime/stage/failure", "runtime/stage/result", "runtime/durable/state"}},
 	{of: "runtime/stage/task", may: []string{"hcl/value", "runtime/edge/mcp", "runtime/stage/result", "runtime/durable/state", "runtime/durable/webhook"}},
 	{of: "runtime/call", may: []string{
@@ -152,7 +152,7 @@ var layers = []struct {
 	{of: "cmd/hatchel/revision", may: []string{"runtime/load/source", "runtime/load/source/git"}},
 	{of: "cmd/hatchel/review", may: []string{"cmd/hatchel/console", "cmd/hatchel/exit", "cmd/hatchel/github", "cmd/hatchel/revision", "cmd/hatchel/sarif", "hcl", "hcl/diag", "hcl/surface", "runtime/load/access", "runtime/load/source"}},
 	// it runs the program as an operator does
-	{of: "cmd/hatchel/e2e", tests: []string{"adapters/all", "cmd/hatchel/exit", "hcl", "runtime", "runtime/stage/approval", "runtime/durable/audit", "runtime/edge/auth/issuertest", "runtime/edge/mcp", "runtime/durable/postgres/postgrestest", "runtime/load/source/git/gittest", "runtime/durable/state", "runtime/observe/trace/tracetest"}},
+	{of: "cmd/hatchel/e2e", tests: []string{"adapters/all", "adapters/mcp/client/mcptest", "adapters/mcp/definition", "cmd/hatchel/exit", "hcl", "runtime", "runtime/stage/approval", "runtime/durable/audit", "runtime/edge/auth/issuertest", "runtime/edge/mcp", "runtime/durable/postgres/postgrestest", "runtime/load/source/git/gittest", "runtime/durable/state", "runtime/observe/trace/tracetest"}},
 	{of: "cmd/hatchel", may: []string{"cmd/hatchel/*", "hcl", "hcl/*", "adapters", "adapters/*", "runtime", "runtime/load/access", "runtime/stage/approval", "runtime/stage/files", "runtime/durable/audit", "runtime/durable/grant", "runtime/call", "runtime/load/hold", "runtime/observe/logging", "runtime/edge/mcp", "runtime/observe/metrics", "runtime/stage/result", "runtime/load/secret", "runtime/edge/served", "runtime/edge/server", "runtime/edge/signin/provider", "runtime/load/source", "runtime/load/source/git", "runtime/durable/state"}},
 	{of: "cmd/hatchel-bench", may: []string{"cmd/hatchel-bench/*"}},
 	{of: "cmd/hatchel-bench/soak", may: []string{"cmd/hatchel-bench/process"}},

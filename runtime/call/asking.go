@@ -87,6 +87,7 @@ func (a askingAction) Do(ctx context.Context, call *adapters.Call) (output any, 
 	call.Pages += out.Report.Pages
 	call.Replaced += out.Report.Replaced
 	call.Cut = out.Report.Cut
+	call.Received.Add(out.Report.Received)
 	q := out.Question
 	if q == nil || out.Err != nil {
 		return out.Output, out.Err
@@ -106,7 +107,8 @@ func (a askingAction) start(ctx context.Context, inner adapters.Call) *opencall.
 	o, caller := a.engine.operation, a.engine.elicitation.Caller
 	serving, _ := o.Env.Generation.Serving(o.Decl.Name, nil)
 	inner.CheckOutput, inner.Changes = acceptAll, nil // the runtime checks the output, and records changes
-	inner.Upstreams, inner.Attempts, inner.Pages, inner.Replaced = new(adapters.UpstreamCalls), 0, 0, 0
+	inner.Upstreams, inner.Received = new(adapters.UpstreamCalls), adapters.Received{}
+	inner.Attempts, inner.Pages, inner.Replaced = 0, 0, 0
 	o.Env.Generation.Retain()
 	return o.Env.OpenCalls.Start(ctx, opencall.Options{
 		Owner: inner.Owner, Connection: a.step.connection, Capable: a.CanAsk, Stop: o.Env.Pinned,
@@ -122,7 +124,7 @@ func (a askingAction) start(ctx context.Context, inner adapters.Call) *opencall.
 		defer func() {
 			*report = opencall.Report{
 				Upstreams: inner.Upstreams.List(), Attempts: inner.Attempts, Pages: inner.Pages,
-				Replaced: inner.Replaced, Cut: inner.Cut,
+				Replaced: inner.Replaced, Cut: inner.Cut, Received: inner.Received,
 			}
 		}()
 		return a.step.Action.Do(ctx, &inner)

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"hatchel/adapters"
 	"hatchel/hcl/value"
 	"hatchel/internal/digest"
 	"hatchel/runtime/durable/state"
@@ -38,6 +39,10 @@ func TestWhatIsFrozenThawsUnchanged(t *testing.T) {
 		"\xff\x00 not UTF-8", value.Bytes("\xff"), value.Bytes{}, []any{}, map[string]any{},
 		map[string]any{"$bytes": "AA==", "$": 1, "$$": 2, "": 3, "$float": []any{value.Bytes("x")}},
 		[]any{[]any{map[string]any{"a": []any{nil, "x"}}}},
+		map[string]any{"content": &adapters.Content{
+			Blocks:  []adapters.ContentBlock{{Kind: adapters.ContentText, Text: "a", Audience: []string{"user"}}},
+			Notices: []string{"b"}, Delimiter: "c",
+		}},
 	} {
 		frozen, err := AppendFrozen(nil, v)
 		if err != nil {

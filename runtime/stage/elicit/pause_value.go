@@ -2,6 +2,7 @@ package elicit
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"hatchel/adapters"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 )
@@ -16,10 +18,11 @@ import (
 // Values of a paused call are written as JSON. What JSON has no form for is an object with one
 // member whose name begins with $; names of other members that begin with $ get one more.
 const (
-	frozenBytes = "$bytes" // in base64
-	frozenText  = "$text"  // a string that is not UTF-8, in base64
-	frozenFile  = "$file"  // an uploaded file, by its reference
-	frozenFloat = "$float" // a float that reads as an integer, or that JSON has no form for
+	frozenBytes   = "$bytes"   // in base64
+	frozenText    = "$text"    // a string that is not UTF-8, in base64
+	frozenFile    = "$file"    // an uploaded file, by its reference
+	frozenFloat   = "$float"   // a float that reads as an integer, or that JSON has no form for
+	frozenContent = "$content" // an *adapters.Content, as JSON
 )
 
 var errTooDeep = errors.New("a value of the call nests too deeply to be stored")
@@ -44,7 +47,13 @@ func (z freezer) value(v any, depth int) (_ []byte, err error) {
 		return z.file(FileRef{"file_id": facts.ID, "filename": facts.Name, "content_type": facts.Type})
 	case FileRef:
 		return z.file(v)
+	case *adapters.Content:
+		text, err := json.Marshal(v)
+		return z.tagged(frozenContent, string(text)), err
 	case value.LazyJSON:
+		if absent, ok := v.(interface{ IsAbsent() bool }); ok && absent.IsAbsent() {
+			return append(z.dst, "null"...), nil
+		}
 		decoded, err := v.Value()
 		if err != nil {
 			return z.dst, err
@@ -155,6 +164,9 @@ func thawTagged(m map[string]any, tag string) (any, error) {
 	switch tag {
 	case frozenFloat:
 		return strconv.ParseFloat(text, 64)
+	case frozenContent:
+		content := new(adapters.Content)
+		return content, json.Unmarshal([]byte(text), content)
 	case frozenFile:
 		v, err := value.Decode([]byte(text))
 		ref, ok := v.(map[string]any)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hatchel/adapters"
+	"hatchel/hcl/value"
 	"hatchel/runtime/durable/state"
 	"hatchel/runtime/stage/elicit"
 )
@@ -303,6 +304,10 @@ func (r *Registry) serve(ctx context.Context, to string, m *message) {
 		reply.Questions, err = elicit.FreezeQuestions(q.Questions)
 	default:
 		reply.Output, err = elicit.AppendFrozen(nil, out.Output)
+		if form, ok := errors.AsType[*value.FormError](err); ok {
+			const text = "the call succeeded, but its result has the wrong form: "
+			err = &adapters.Fault{Message: text + form.Error(), Change: adapters.ChangeDone}
+		}
 	}
 	if err != nil && reply.Fault == nil {
 		reply.OpenCall, reply.Fault = kindDone, newFault(err)

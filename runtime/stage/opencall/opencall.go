@@ -82,6 +82,7 @@ type Report struct {
 	Pages     int                     `json:"pages,omitempty"`
 	Replaced  int                     `json:"replaced,omitempty"`
 	Cut       *adapters.Cut           `json:"cut,omitempty"`
+	Received  adapters.Received       `json:"received"`
 }
 
 // Backend runs a backend, which asks with an Asker and reports to a client. The report is read when it has returned.
