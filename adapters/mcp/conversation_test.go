@@ -267,3 +267,20 @@ func TestTheClientOfACallIsToldProgressAndLogs(t *testing.T) {
 		})
 	}
 }
+
+func TestAPageThatAServerRequiresIsNamedIfItMayBeOpened(t *testing.T) {
+	for page, want := range map[string]string{
+		"https://a.github.example/sign-in": "until its user has opened a page; have the user open https://a.github.example/sign-in and call again",
+		"https://evil.example/sign-in":     "until its user has opened a page, which this configuration does not allow",
+	} {
+		s := asking(mcptest.Legacy)
+		s.Handle("delete_repo", func(*mcptest.Call) (any, error) {
+			data := fmt.Appendf(nil, `{"elicitations":[{"mode":"url","url":%q,"message":"m","elicitationId":"e"}]}`, page)
+			return nil, &mcptest.Error{Code: -32042, Message: "sign in", Data: data}
+		})
+		_, err := bindAsking(t, s, asksAll).Do(t.Context(), `{}`)
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "evil") {
+			t.Errorf("got %v", err)
+		}
+	}
+}

@@ -59,7 +59,9 @@ func (s *server) failureOf(r *request, err error) *failure {
 			f.Message = "the server of this tool closed the connection or refused the call before processing it"
 		}
 	case client.Rejected:
-		f.Message = "the server of this tool refused the call" + s.quote(r, e.RPC)
+		if f.Message, f.Advice = s.requiredPage(e.RPC); f.Message == "" {
+			f.Message = "the server of this tool refused the call" + s.quote(r, e.RPC)
+		}
 	case client.Status:
 		s.describeStatus(f, r, e)
 	case client.SessionLost:

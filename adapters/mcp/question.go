@@ -213,3 +213,29 @@ func serverAnswer(kind string, a adapters.Answer) (client.Answer, error) {
 	text, err := value.AppendJSON(nil, answer)
 	return client.Answer{Result: text}, err
 }
+
+// codePageRequired is the error of a server of 2025-11-25 whose user has to open a page before the call.
+const codePageRequired = -32042
+
+// requiredPage returns what a server says that refuses a call until its user has opened a page, and the address if the
+// server may have it opened; nothing for another error.
+func (s *server) requiredPage(e *client.RPCError) (message, advice string) {
+	if e == nil || e.Code != codePageRequired {
+		return "", ""
+	}
+	message = "the server of this tool refused the call until its user has opened a page"
+	raw, _ := jsonscan.Lookup(e.Data, "elicitations")
+	pages, err := value.Decode(raw)
+	list, _ := pages.([]any)
+	if err != nil || len(list) == 0 {
+		return message, ""
+	}
+	page, _ := list[0].(map[string]any)
+	address, _ := page["url"].(string)
+	params := append(jsonscan.AppendString([]byte(`{"url":`), address), '}')
+	rules := questionRules{s.name, s.Asks, s.AskHosts}
+	if address, err = rules.page(params); err != nil || !slices.Contains(s.Asks, asksElicitationURL) {
+		return message + ", which this configuration does not allow", ""
+	}
+	return message, "have the user open " + address + " and call again"
+}
