@@ -253,5 +253,5 @@ func questionMethod(params any) (string, error) {
 		return "elicitation/create", nil
 	}
 	return "", errors.New("ask is a question as the protocol has it: message and requestedSchema of a form, message " +
-		"and url of a page, or messages for the model of the client.")
+		"and url of a page, or messages for the model of the client")
 }
