@@ -171,7 +171,7 @@ func (w *operationDecoder) decodeBackend(b *hclsyntax.Block) *Backend {
 		facts, err := config.Describe(out.Connection)
 		inner.Diags = append(inner.Diags, diag.ToDiagnostics(err, "Backend refused", out.Range, inner.Ranges)...)
 		out.Effects = facts
-		if _, ok := config.(CodeRunner); ok {
+		if runner, ok := config.(CodeRunner); ok && !runner.Code(out.Connection).isEmpty() {
 			w.deps.ReadsFiles = true // see findCode
 		}
 	}

@@ -26,6 +26,13 @@ type Code struct {
 	Free    bool     // no sandbox confines the programs
 	// Writable are files and directories that a sandbox lets programs write.
 	Writable []string
+	// Installed are files that an import has installed, also in hidden directories. Their words name no other files.
+	Installed []string
+}
+
+// isEmpty reports whether no program runs.
+func (c Code) isEmpty() bool {
+	return len(c.Words) == 0 && len(c.Texts) == 0 && len(c.Granted) == 0 && len(c.Installed) == 0 && !c.Free
 }
 
 // CodeRunner is the configuration of a backend that may run or read files of the configuration directory. Conn is the
@@ -48,6 +55,9 @@ func (l *loader) findCode() {
 		for step := range op.allSteps() {
 			if runner, ok := step.Backend.Config.(CodeRunner); ok {
 				code := runner.Code(step.Backend.Connection)
+				if code.isEmpty() {
+					continue
+				}
 				codes[step.Backend] = code
 				f.writable = append(f.writable, code.Writable...)
 				f.scripts[path.Clean(code.Script)] = true
@@ -120,6 +130,13 @@ func (f *codeFinder) files(code Code) map[string]string {
 	}
 	if code.Free {
 		f.addCode(f.dir, 0)
+	}
+	for _, name := range code.Installed {
+		if name = f.inConfig(f.dir, name); f.found[name] == "" {
+			if content, err := f.read(name); err == nil {
+				f.found[name] = eval.ContentDigest(content)
+			}
+		}
 	}
 	for len(f.unread) > 0 {
 		name := f.unread[0]

@@ -42,3 +42,47 @@ func TestTheSearchForCodeLeavesOutData(t *testing.T) {
 		t.Errorf("left out are %q, not %q", got, data)
 	}
 }
+
+// echoPin is a file of definitions.
+const echoPin = `{
+  "form": 1,
+  "tools": [
+    {
+      "name": "echo",
+      "inputSchema": {"type":"object"},
+      "digest": "sha256:a85008edb2a361a39358ef9a40ccff45a3a4938fd90bb7d55450a050284e4723"
+    }
+  ]
+}
+`
+
+// A program that an import has installed in a hidden directory, and the list of its packages, are part of the tool.
+func TestInstalledProgramsAreCode(t *testing.T) {
+	load := func(index, lock string) *Config {
+		dir := files("a.hcl", `connection "mcp" "x" {
+  command     = ["node", ".mcp/npm/node_modules/x/index.js"]
+  definitions = "x.tools.json"
+}
+tool "t" {
+  description = "T."
+  mcp "x" { call = "echo" }
+}
+`)
+		for name, content := range map[string]string{
+			".mcp/npm/node_modules/x/index.js": index, ".mcp/npm/package-lock.json": lock, ".mcp/npm/package.json": "{}",
+			"x.tools.json": echoPin,
+		} {
+			dir[name] = &fstest.MapFile{Data: []byte(content)}
+		}
+		c, diags := Load(dir, all.Set().Kinds(), Options{})
+		if diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		return c
+	}
+	digest := func(c *Config) string { return c.Tools[0].Digest }
+	first := digest(load("a", "{}"))
+	if digest(load("a", "{}")) != first || digest(load("b", "{}")) == first || digest(load("a", "{ }")) == first {
+		t.Error("the digest of the tool does not follow its program and the list of its packages")
+	}
+}

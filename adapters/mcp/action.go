@@ -153,6 +153,7 @@ func (a *action) attempt(ctx context.Context, r *request, sent *client.Request) 
 	}
 	defer lease.Release()
 	session := lease.Session()
+	defer session.traceErrorOutput(r.call)
 	if err := session.drift.Admit(outside, a.Call); err != nil {
 		s.discardLost(lease, err)
 		return nil, s.openFailure(detached, err)

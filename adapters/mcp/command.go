@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -39,10 +40,10 @@ func (c *connection) newLauncher(env adapters.Env, changed func()) (*process.Lau
 	config.Env = func(ctx context.Context) (program.Environment, []string, error) {
 		return c.environment(ctx, env.Dir, base)
 	}
-	path := base.Get("PATH")
-	err := errors.Join(rules.CheckPaths(env.Dir), c.checkProgram(env.Dir, path))
+	searched := base.Get("PATH")
+	err := errors.Join(rules.CheckPaths(env.Dir), c.checkProgram(env.Dir, searched))
 	if err == nil && rules.Mode != sandbox.ModeNone {
-		policy := rules.PolicyIn(env.Dir, path)
+		policy := rules.PolicyIn(env.Dir, searched)
 		policy.AllowFiles(env.Dir, c.Command)
 		config.Sandbox, err = sandbox.New(policy, sandbox.LandlockABI())
 		if err == nil {
@@ -79,18 +80,18 @@ func (c *connection) environment(
 const installDoc = "Install what it needs, as in npm ci --ignore-scripts --prefix .mcp/npm, or correct the command."
 
 // checkProgram refuses a program that this machine does not have, and a file of it in the configuration directory.
-func (c *connection) checkProgram(dir, path string) error {
+func (c *connection) checkProgram(dir, searched string) error {
 	if c.Env.MayHave("PATH") {
-		path = c.Env.Constant("PATH")
+		searched = c.Env.Constant("PATH")
 	}
-	name, where := c.Command[0], "in the PATH of the program, "+path
+	name, where := c.Command[0], "in the PATH of the program, "+searched
 	missing := ""
 	if strings.Contains(name, "/") {
 		where = "on this machine"
 		if _, err := os.Stat(adapters.Absolute(dir, name)); err != nil {
 			missing = name
 		}
-	} else if _, err := program.SearchPath(name, path); err != nil && path != "" {
+	} else if _, err := program.SearchPath(name, searched); err != nil && searched != "" {
 		missing = name
 	}
 	for _, word := range c.Command[1:] {
@@ -107,6 +108,37 @@ func (c *connection) checkProgram(dir, path string) error {
 		Name: fmt.Sprintf("the program %q", name),
 		Err:  hcl.Blame(&c.Command, "%q is not %s. %s", missing, where, installDoc),
 	}
+}
+
+// Code implements hcl.CodeRunner: a program is that of the connection.
+func (b *block) Code(conn *hcl.Connection) hcl.Code {
+	c := conn.Config.(*connection)
+	if c.Command == nil {
+		return hcl.Code{}
+	}
+	code := hcl.Code{Words: slices.Concat(c.Command, c.Env.Constants())}
+	if c.Sandbox != nil {
+		code.Granted, code.Writable = c.Sandbox.Read, c.Sandbox.Write
+		code.Free = c.Sandbox.Mode == sandbox.ModeNone
+	}
+	for _, word := range c.Command {
+		if isInstalled(word) {
+			code.Installed = append(append(code.Installed, word), packageLists(path.Clean(word))...)
+		}
+	}
+	return code
+}
+
+// packageLists returns the lists of the packages with which a file was installed.
+func packageLists(file string) []string {
+	parts := strings.Split(file, "/")
+	switch {
+	case len(parts) > 2 && parts[1] == "npm":
+		return []string{".mcp/npm/package.json", ".mcp/npm/package-lock.json"}
+	case len(parts) > 3 && parts[1] == "py":
+		return []string{".mcp/py/" + parts[2] + ".txt"}
+	}
+	return nil
 }
 
 // isInstalled reports whether a word of a command names a file that an import has installed.

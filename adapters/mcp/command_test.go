@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"hatchel/adapters/sandbox"
+	"hatchel/hcl"
 )
 
 func TestCommandsThatDownloadAreRefused(t *testing.T) {
@@ -72,5 +73,20 @@ func TestContainersAreNamedByDigestAndNotPrivileged(t *testing.T) {
 				t.Errorf("%s: %v does not say %q", command, err, want)
 			}
 		}
+	}
+}
+
+func TestTheFilesOfAProgramAreCompared(t *testing.T) {
+	conn := &hcl.Connection{Config: &connection{
+		Command: strings.Fields("node ./.mcp/npm/node_modules/x/index.js --flag"), Sandbox: sandbox.NewBlock(),
+	}}
+	code := new(block).Code(conn)
+	if got, want := strings.Join(code.Installed, " "), "./.mcp/npm/node_modules/x/index.js .mcp/npm/package.json "+
+		".mcp/npm/package-lock.json"; got != want {
+		t.Errorf("%s, not %s", got, want)
+	}
+	conn.Config = &connection{Command: []string{".mcp/py/git/bin/mcp-server-git"}}
+	if got, want := strings.Join(new(block).Code(conn).Installed, " "), ".mcp/py/git/bin/mcp-server-git .mcp/py/git.txt"; got != want {
+		t.Errorf("%s, not %s", got, want)
 	}
 }

@@ -33,18 +33,23 @@ func TestMain(m *testing.M) {
 }
 
 const (
-	pidTool    = `{"name":"pid","inputSchema":{"type":"object","properties":{}}}`
-	tokenTool  = `{"name":"token","inputSchema":{"type":"object","properties":{}}}`
-	exitTool   = `{"name":"exit","inputSchema":{"type":"object","properties":{}}}`
-	appendTool = `{"name":"append","inputSchema":{"type":"object","properties":{"id":{"type":"string"},` +
+	pidTool      = `{"name":"pid","inputSchema":{"type":"object","properties":{}}}`
+	tokenTool    = `{"name":"token","inputSchema":{"type":"object","properties":{}}}`
+	complainTool = `{"name":"complain","inputSchema":{"type":"object","properties":{}}}`
+	exitTool     = `{"name":"exit","inputSchema":{"type":"object","properties":{}}}`
+	appendTool   = `{"name":"append","inputSchema":{"type":"object","properties":{"id":{"type":"string"},` +
 		`"file":{"type":"string"}},"required":["id","file"]}}`
 )
 
 func runServer() {
 	s := &mcptest.Server{Era: mcptest.Legacy}
-	s.SetTools(pidTool, tokenTool, exitTool, appendTool)
+	s.SetTools(pidTool, tokenTool, complainTool, exitTool, appendTool)
 	s.Handle("pid", func(*mcptest.Call) (any, error) { return mcptest.Text("%d", os.Getpid()), nil })
 	s.Handle("token", func(*mcptest.Call) (any, error) { return mcptest.Text("%s", os.Getenv("TOKEN")), nil })
+	s.Handle("complain", func(*mcptest.Call) (any, error) {
+		fmt.Fprintln(os.Stderr, "the token is "+os.Getenv("TOKEN"))
+		return mcptest.Text("done"), nil
+	})
 	s.Handle("exit", func(*mcptest.Call) (any, error) {
 		os.Exit(3)
 		return nil, errors.New("it does not exit")
@@ -83,7 +88,7 @@ func program(t testing.TB, connection, tool, block string) adaptertest.Source {
 	}
 	return adaptertest.Source{
 		Set: testSet, Env: map[string]string{"KEY": "s3cret-k3y"},
-		Files: map[string]string{"test.tools.json": pin(t, pidTool, tokenTool, exitTool, appendTool)},
+		Files: map[string]string{"test.tools.json": pin(t, pidTool, tokenTool, complainTool, exitTool, appendTool)},
 		HCL: fmt.Sprintf(`
 secret "key" { env = "KEY" }
 connection "mcp" "test" {
@@ -190,6 +195,31 @@ func TestAProgramStartsAtLoadOrWithTheFirstCall(t *testing.T) {
 	mustCallAs(t, b, "anna")
 	if s := stateOf(b); s.Sessions != 1 || s.State != adapters.UpstreamReady {
 		t.Errorf("after the first call: %+v", s)
+	}
+}
+
+func TestATraceHasTheErrorOutputOfAProgram(t *testing.T) {
+	b := adaptertest.Bind(t, program(t, `env = { TOKEN = secret.key }`, "", `call = "complain"`))
+	call, err := b.Call(t.Context(), `{}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	traced := ""
+	call.Trace = func(event, text string) {
+		if event == adapters.TraceStderr {
+			traced += text
+		}
+	}
+	for range 100 { // the program writes to another pipe than that of its answers
+		if _, err := b.Action.Do(t.Context(), call); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(traced, "the token is (secret)") {
+			break
+		}
+	}
+	if !strings.Contains(traced, "the token is (secret)") || strings.Contains(traced, "s3cret") {
+		t.Errorf("the trace has %q", traced)
 	}
 }
 

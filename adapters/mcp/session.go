@@ -40,6 +40,16 @@ func (s *session) Close() {
 	s.Session.Close()
 }
 
+// traceErrorOutput shows the person who traces a call the end of what a program has written to its error output.
+func (s *session) traceErrorOutput(call *adapters.Call) {
+	if call.Trace == nil || s.process == nil {
+		return
+	}
+	if text := s.process.Stderr(); text != "" {
+		call.Trace(adapters.TraceStderr, text)
+	}
+}
+
 const (
 	defaultMaxSessions  = 256 // over HTTP
 	defaultMaxProcesses = 16
