@@ -128,6 +128,18 @@ func beginUpdate(ctx context.Context, dir string) *importUpdate {
 	return &importUpdate{dir, folder, before}
 }
 
+// Keep keeps the content that files have now, which the import replaces. Other files than *.hcl are read when they are
+// needed, and so after the import.
+func (u *importUpdate) Keep(files map[string][]byte) {
+	now := map[string][]byte{}
+	for name := range files {
+		if content, err := u.before.ReadFile(name); err == nil {
+			now[name] = content
+		}
+	}
+	u.before = u.before.With(now)
+}
+
 // Compare returns the differences between the directory before the import and after it; what a dry run has not written
 // is in its report. It needs no values of secrets and variables. It fails if the directory does not load before the
 // import or after it.

@@ -21,6 +21,11 @@ func (r *mcpRun) finish() error {
 		return r.refuse()
 	}
 	flags := r.memory.Flags(r.cmd.Flags())
+	for _, s := range r.all {
+		if r.before != nil && s.err == nil {
+			r.before.Keep(s.result.Files)
+		}
+	}
 	for _, dry := range []bool{true, false} { // all of them load before one is written
 		opt := r.importFlags.Options
 		opt.DryRun = dry || r.DryRun

@@ -60,8 +60,8 @@ func pythonSpec(spec string) string {
 	return name + "==" + version
 }
 
-// installPython makes an environment and installs the packages of a list, which is made first if there is none. Both are
-// relative to the configuration directory.
+// installPython makes an environment and installs the packages of a list, which is made first if there is none.
+// Both are relative to the configuration directory.
 func (i *Installer) installPython(ctx context.Context, spec, env, list string) error {
 	if i.DryRun {
 		return errNotInstalled
@@ -72,8 +72,8 @@ func (i *Installer) installPython(ctx context.Context, spec, env, list string) e
 	if err := i.run(ctx, []string{"python3", "-m", "venv", env}); err != nil {
 		return err
 	}
-	pip := []string{"./" + env + "/bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input",
-		"--only-binary", ":all:"}
+	pip := []string{"./" + env + "/bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
+		"--no-input", "--only-binary", ":all:"}
 	listFile := filepath.Join(i.Dir, filepath.FromSlash(list))
 	if _, err := os.Stat(listFile); err != nil {
 		report := env + "/resolved.json"

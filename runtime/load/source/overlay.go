@@ -15,13 +15,20 @@ func NewSnapshot(dir string) *Snapshot {
 		otherFiles: map[string]contentDigest{}, listed: map[string]listing{}, secrets: map[string]contentDigest{}}
 }
 
-// With returns the snapshot in which *.hcl files have another content, by slash path: that of the buffers of an editor.
-// A file that is not part of the snapshot is added if it does not exist yet; if it exists, it is ignored or hidden, or
-// was made since, and the next snapshot has it.
+// With returns the snapshot in which files have another content, by slash path: that of the buffers of an editor,
+// or of files before and after an import. An *.hcl file that is not part of the snapshot is added if it does not
+// exist yet; if it exists, it is ignored or hidden, or was made since, and the next snapshot has it.
 func (s *Snapshot) With(files map[string][]byte) *Snapshot {
 	out := NewSnapshot(s.dir)
-	out.nodes = maps.Clone(s.nodes)
+	out.nodes, out.contents = maps.Clone(s.nodes), maps.Clone(s.contents)
 	for name, content := range files {
+		if path.Ext(name) != ".hcl" {
+			if out.contents == nil {
+				out.contents = map[string][]byte{}
+			}
+			out.contents[name] = content
+			continue
+		}
 		if n := s.nodes[name]; n != nil && n.folder || n == nil && !s.mayAdd(name) {
 			continue
 		}
@@ -51,7 +58,8 @@ func (s *Snapshot) mayAdd(name string) bool {
 	return os.IsNotExist(err)
 }
 
-// put adds a node, and the folders above it that do not exist, or replaces one. It changes no node of another snapshot.
+// put adds a node, and the folders above it that do not exist, or replaces one. It changes no node of another
+// snapshot.
 func (s *Snapshot) put(n *node, name string) {
 	s.nodes[name] = n
 	if name == "." {

@@ -28,6 +28,8 @@ import (
 type Snapshot struct {
 	dir   string
 	nodes map[string]*node // *.hcl files and folders, by slash path
+	// contents are other files that have another content than on disk, by slash path
+	contents map[string][]byte
 
 	mu         sync.Mutex
 	otherFiles map[string]contentDigest // other files that were read, with their digests; guarded by mu
@@ -219,7 +221,10 @@ func (s *Snapshot) listFolder(
 
 // readOther reads a file that is not part of the snapshot. The digest of one that cannot be read is zero.
 func (s *Snapshot) readOther(name string) (content []byte, d contentDigest, err error) {
-	content, err = readFileBelow(s.dir, filepath.FromSlash(name), maxOtherFile)
+	content, replaced := s.contents[name]
+	if !replaced {
+		content, err = readFileBelow(s.dir, filepath.FromSlash(name), maxOtherFile)
+	}
 	if err == nil {
 		d = sha256.Sum256(content)
 	}

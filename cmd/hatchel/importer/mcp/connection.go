@@ -105,8 +105,8 @@ func (g *generator) address(lines []string) ([]string, error) {
 	case err != nil:
 		return nil, err
 	case strings.Contains(expression, "secret."):
-		return nil, errors.New("its URL has a credential, and credentials are sent in headers: ask the service for the " +
-			"header, and import it with --url and --header")
+		return nil, errors.New("its URL has a credential, and credentials are sent in headers: ask the service for " +
+			"the header, and import it with --url and --header")
 	}
 	return append(lines, "url = "+expression), nil
 }
@@ -189,8 +189,8 @@ func (t text) after(prefix string) (text, bool) {
 	return rest, true
 }
 
-const queryText = "the parameter %s of its URL is a credential, and credentials are sent in headers, which no log of a " +
-	"server on the way has: ask the service for the header, and import it with --url and --header"
+const queryText = "the parameter %s of its URL is a credential, and credentials are sent in headers, which no log of " +
+	"a server on the way has: ask the service for the header, and import it with --url and --header"
 
 const argumentText = "argument %d of its command has %s, which every process of the machine can read: give it in env"
 
