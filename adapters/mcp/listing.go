@@ -6,8 +6,6 @@ import (
 	"errors"
 	"slices"
 	"time"
-
-	"hatchel/adapters/mcp/client"
 )
 
 // Listing is what a server says of itself and of its tools, which an import pins.
@@ -25,7 +23,7 @@ const (
 
 // List opens a session of the connection that a handle is of, declares what its servers may ask, and lists the
 // tools as soon as the list does not change any more: servers add tools when they know what their client can do.
-// The session ends before List returns. The error is that of package client, or says that requests need a caller.
+// The session ends before List returns, and so does the program that List starts for a connection with a command. The error is that of package client, or says that requests need a caller.
 func List(ctx context.Context, handle any) (*Listing, error) {
 	s, ok := handle.(*server)
 	if !ok {
@@ -39,11 +37,15 @@ func List(ctx context.Context, handle any) (*Listing, error) {
 		default:
 		}
 	}
-	session, err := client.Open(ctx, s.transport, o)
+	session, program, err := s.begin(ctx, "", o)
 	if err != nil {
 		return nil, err
 	}
-	defer session.Close()
+	if program != nil {
+		defer program.Close()
+	} else {
+		defer session.Close()
+	}
 	l := &Listing{Instructions: session.Instructions(), Protocol: session.Protocol()}
 	over := time.After(listingTime)
 	for first := true; ; first = false {
