@@ -82,7 +82,7 @@ func (r *mcpRun) earlier(name string) *importer.Earlier {
 func (r *mcpRun) options(name string, declarations *mcp.Declarations) mcp.Options {
 	o := r.mcpFlags.Options
 	o.Declarations, o.Count = declarations, r.count
-	o.Check = func(files map[string][]byte) ([]importer.Mistake, error) { return checkImported(r.cmd, files) }
+	o.Check = func(files map[string][]byte) ([]importer.Mistake, error) { return checkImported(r.cmd, files, r.abs) }
 	o.Taken, o.Removed = importer.Names{}, importer.Names{}
 	for header := range r.blocks {
 		if tool, isTool := strings.CutPrefix(header, "tool "); isTool {

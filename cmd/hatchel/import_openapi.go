@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -72,7 +73,7 @@ leave the directory of the document, or the directory of --root.`,
 			return err
 		}
 		o.Source, o.Stdin = source, cmd.InOrStdin()
-		o.Check = func(files map[string][]byte) ([]importer.Mistake, error) { return checkImported(cmd, files) }
+		o.Check = func(files map[string][]byte) ([]importer.Mistake, error) { return checkImported(cmd, files, "") }
 		o.OtherTypes = func(name string) (importer.Names, error) { return importer.OtherTypes(f.dir, name) }
 		if f.Update && !known { // the document is at another place, or has another title
 			o.Recall = func(name string) (openapi.Options, error) {
@@ -138,8 +139,10 @@ func (f *importFlags) importOpenAPI(cmd *cobra.Command, o openapi.Options) error
 }
 
 // checkImported compiles generated files in a directory of their own, without their secrets, and returns what validate
-// would report.
-func checkImported(cmd *cobra.Command, files map[string][]byte) (mistakes []importer.Mistake, err error) {
+// would report. They may name programs below the directory programs; empty for none.
+func checkImported(
+	cmd *cobra.Command, files map[string][]byte, programs string,
+) (mistakes []importer.Mistake, err error) {
 	dir, err := os.MkdirTemp("", "hatchel-import-*")
 	if err != nil {
 		return nil, err
@@ -147,6 +150,11 @@ func checkImported(cmd *cobra.Command, files map[string][]byte) (mistakes []impo
 	defer os.RemoveAll(dir)
 	for name, src := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), src, 0o600); err != nil {
+			return nil, err
+		}
+	}
+	if programs != "" {
+		if err := linkNamed(files, programs, dir); err != nil {
 			return nil, err
 		}
 	}
@@ -163,4 +171,25 @@ func checkImported(cmd *cobra.Command, files map[string][]byte) (mistakes []impo
 			Text: d.Summary + ": " + d.Text(), Warning: d.Severity != hcl.Error})
 	}
 	return mistakes, nil
+}
+
+// linkNamed makes links in a directory to the entries of another one that generated files name, such as the directory
+// of an installed program.
+func linkNamed(files map[string][]byte, from, to string) error {
+	entries, err := os.ReadDir(from)
+	if err != nil {
+		return nil // it is made by the import, and has no program
+	}
+	for _, e := range entries {
+		for _, src := range files {
+			if !bytes.Contains(src, []byte(`"`+e.Name()+`/`)) && !bytes.Contains(src, []byte(`"`+e.Name()+`"`)) {
+				continue
+			}
+			err := os.Symlink(filepath.Join(from, e.Name()), filepath.Join(to, e.Name()))
+			if err != nil && !errors.Is(err, os.ErrExist) {
+				return err
+			}
+		}
+	}
+	return nil
 }
