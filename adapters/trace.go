@@ -12,6 +12,7 @@ const (
 	TraceSent     = "sent"
 	TraceReceived = "received" // the whole answer; without this event, the output is the answer
 	TraceStderr   = "stderr"
+	TraceSession  = "session"  // the protocol and the age of the session that the Action uses
 	TraceReplaced = "replaced" // what U+FFFD has replaced in an answer
 )
 

@@ -154,10 +154,12 @@ func (a *action) attempt(ctx context.Context, r *request, sent *client.Request) 
 	defer lease.Release()
 	session := lease.Session()
 	defer session.traceErrorOutput(r.call)
+	defer session.frames.follow(r)()
 	if err := session.drift.Admit(outside, a.Call); err != nil {
 		s.discardLost(lease, err)
 		return nil, s.openFailure(detached, err)
 	}
+	r.traceSession(session)
 	span := a.startSpan(r, session.Session)
 	r.setMeta(span)
 	sent.Meta = r.meta

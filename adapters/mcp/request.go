@@ -147,7 +147,7 @@ func (r *request) again() *request {
 // of which it keeps the identity of the caller if the headers depend on it.
 func (s *server) detach(ctx context.Context, call *adapters.Call) (*request, error) {
 	frame := hcl.NewFrame(context.WithoutCancel(ctx), s.dir, time.Now)
-	detached := &adapters.Call{Frame: frame}
+	detached := &adapters.Call{Frame: frame, Trace: call.Trace}
 	if s.callerSpecific() && call.Frame.Caller != nil {
 		text, err := value.AppendJSON(nil, call.Frame.ReadCaller())
 		if err != nil {

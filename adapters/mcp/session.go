@@ -20,6 +20,8 @@ type session struct {
 	*client.Session
 	drift   *drift.Session
 	process *process.Process // nil over HTTP
+	frames  *frames
+	opened  time.Time
 }
 
 // Done implements pool.Session.
@@ -97,6 +99,9 @@ func (s *server) openSession(ctx context.Context, owner string) (*session, error
 	compared := s.monitor.NewSession()
 	options := s.options()
 	options.Changed = compared.Changed
+	shown := new(frames)
+	options.Trace = shown.show
+	defer shown.follow(opener(ctx))()
 	opened, started, err := s.begin(ctx, owner, options)
 	if err != nil {
 		compared.Close()
@@ -105,7 +110,7 @@ func (s *server) openSession(ctx context.Context, owner string) (*session, error
 	}
 	s.recordAnswer(opened.Protocol())
 	compared.Begin(context.WithoutCancel(ctx), opened.Tools)
-	return &session{opened, compared, started}, nil
+	return &session{opened, compared, started, shown, time.Now()}, nil
 }
 
 // begin begins a session, with a program that it starts, or over HTTP.

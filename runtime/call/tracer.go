@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"hatchel/adapters"
@@ -133,9 +134,12 @@ func (s *Step) doTraced(call *adapters.Call) (any, error) {
 	if trace == nil {
 		return s.do(call)
 	}
-	label, labelled, received := s.label(call), s.labelTrace(call), false
+	label, labelled := s.label(call), s.labelTrace(call)
+	var received atomic.Bool // a session may be opened for longer than the call waits for it
 	call.Trace = func(event, text string) {
-		received = received || strings.HasPrefix(event, adapters.TraceReceived)
+		if strings.HasPrefix(event, adapters.TraceReceived) {
+			received.Store(true)
+		}
 		labelled(event, text)
 	}
 	defer func() { call.Trace = trace }()
@@ -149,7 +153,7 @@ func (s *Step) doTraced(call *adapters.Call) (any, error) {
 			text += "\ncause: " + cause.Error()
 		}
 		trace(label+": failed after "+took, text)
-	case received:
+	case received.Load():
 		trace(label+": took "+took, "")
 	default:
 		text, err := value.AppendJSON(nil, output)
