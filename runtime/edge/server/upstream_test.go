@@ -335,3 +335,32 @@ tool "report%[1]d" {
 		return strings.Count(body, `"failed"`) == 50
 	})
 }
+
+func TestAPinThatIsAcceptedWaitsForItsLock(t *testing.T) {
+	upstream := &mcptest.Server{Era: mcptest.Both}
+	s := newUpstreamServer(t, upstream, hold.Checker{Class: "behaviour"}, `refresh = "0s"`)
+	changed := replaced(t, `"destructiveHint":false`, `"destructiveHint":true`)
+	upstream.SetTools(changed, getIssue)
+	if got := s.report(); got != "failed: "+withdrawn {
+		t.Fatal(got)
+	}
+	s.write(map[string]string{"github.tools.json": pins(t, changed, getIssue)})
+	if report := s.reload(); report.OK || !report.Held {
+		t.Fatalf("the new pin is served without its lock: %+v", report)
+	}
+	if got := s.report(); got != "failed: "+withdrawn {
+		t.Errorf("while the reload waits: %s", got)
+	}
+	s.lock()
+	if report := s.reload(); !report.OK {
+		t.Fatalf("%+v", report.Diagnostics)
+	}
+	if got := s.report(); got != `ok: {"number":7}` {
+		t.Errorf("after the lock was written: %s", got)
+	}
+	edited := strings.Replace(pins(t, changed, getIssue), "Opens an issue.", "Opens an issue!", 1)
+	s.write(map[string]string{"github.tools.json": edited})
+	if report := s.reload(); report.OK || report.Held {
+		t.Errorf("a file that was edited is served: %+v", report)
+	}
+}
