@@ -291,13 +291,16 @@ func (l *loader) newDecoder(f *sourceFile) *decode.Decoder {
 		Observer: l.observer(f.name)}
 }
 
-// configID returns the digest of all inputs of the configuration, without its tests.
+// configID returns the digest of all inputs of the configuration, with the files that it reads, and without its tests.
 func (l *loader) configID(files []*sourceFile) string {
 	parts := []string{l.inputsDigest}
 	for _, f := range files {
 		if !f.onlyTests() {
 			parts = append(parts, f.name, string(f.served[:]))
 		}
+	}
+	for _, name := range diag.SortedNames(l.config.FileDigests) {
+		parts = append(parts, name, l.config.FileDigests[name])
 	}
 	return eval.HashParts(parts...)
 }

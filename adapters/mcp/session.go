@@ -99,7 +99,7 @@ func (s *server) openSession(ctx context.Context, owner string) (*session, error
 	compared := s.monitor.NewSession()
 	options := s.options()
 	options.Changed = compared.Changed
-	shown := new(frames)
+	shown := &frames{scrub: s.scrub}
 	options.Trace = shown.show
 	defer shown.follow(opener(ctx))()
 	opened, started, err := s.begin(ctx, owner, options)

@@ -13,7 +13,8 @@ import (
 
 // frames has the messages of a session shown to the persons who trace a call in it.
 type frames struct {
-	active atomic.Int32 // how many requests are in traced
+	scrub  func(r *request, text string) string // removes the credentials of a request
+	active atomic.Int32                         // how many requests are in traced
 
 	mu     sync.Mutex
 	traced []*request // guarded by mu
@@ -49,7 +50,7 @@ func (f *frames) show(sent bool, message []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock() // also while they are shown: after its end a call is shown nothing
 	for _, r := range f.traced {
-		r.call.Trace(event, r.scrub(adapters.PlanText(message, len(message)))+"\n")
+		r.call.Trace(event, f.scrub(r, adapters.PlanText(message, len(message)))+"\n")
 	}
 }
 
