@@ -32,7 +32,6 @@ var ownPauses = map[string]string{
 	"Process.stopProgram":       "it is a time limit",
 	"Outbox.dispatch":           "the store says when the next delivery is due",
 	"httpConn.readEvents":       "the server sets the pause",
-	"List":                      "a notification of the server ends the pause",
 	"Session.settle":            "a notification of the server ends the pause",
 	"List":                      "the pause is part of what is measured: the list does not change meanwhile",
 }
