@@ -110,15 +110,17 @@ func (c *connection) checkProgram(dir, searched string) error {
 	}
 }
 
-// Code implements hcl.CodeRunner: a program is that of the connection.
+// Code implements hcl.CodeRunner: a program is that of the connection. What an import has installed is known by its
+// lists, so the thousands of files there are not read.
 func (b *block) Code(conn *hcl.Connection) hcl.Code {
 	c := conn.Config.(*connection)
 	if c.Command == nil {
 		return hcl.Code{}
 	}
-	code := hcl.Code{Words: slices.Concat(c.Command, c.Env.Constants())}
+	code := hcl.Code{Words: slices.DeleteFunc(slices.Concat(c.Command, c.Env.Constants()), isInstalled)}
 	if c.Sandbox != nil {
-		code.Granted, code.Writable = c.Sandbox.Read, c.Sandbox.Write
+		code.Granted = slices.DeleteFunc(slices.Clone(c.Sandbox.Read), isInstalled)
+		code.Writable = c.Sandbox.Write
 		code.Free = c.Sandbox.Mode == sandbox.ModeNone
 	}
 	for _, word := range c.Command {
