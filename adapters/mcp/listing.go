@@ -23,7 +23,8 @@ const (
 
 // List opens a session of the connection that a handle is of, declares what its servers may ask, and lists the
 // tools as soon as the list does not change any more: servers add tools when they know what their client can do.
-// The session ends before List returns, and so does the program that List starts for a connection with a command. The error is that of package client, or says that requests need a caller.
+// The session ends before List returns, and so does the program that List starts for a connection with a command. The
+// error is that of package client, or says that requests need a caller.
 func List(ctx context.Context, handle any) (*Listing, error) {
 	s, ok := handle.(*server)
 	if !ok {

@@ -102,6 +102,7 @@ var inlineHomes = []string{
 	inTool("shell {\ncommand = [\"ls\"]\nsandbox {\n%s\n}\n}"),
 	inTool("csv {\ndirectory = \"data\"\nfile = \"a.csv\"\nrows = []\n%s\n}"),
 	inTool("file {\ndirectory = \"data\"\nread = \"a\"\n%s\n}"),
+	inMCPReply("%s"),
 	inTool("text = \"x\"\nstep \"s\" {\n%s\nhttp \"shop\" { get = \"/\" }\n}"),
 	inTool("text = \"x\"\nstep \"s\" {\n%s\nask \"q\" {\nelicit { message = \"x\" }\n}\n}"),
 	inTool("text = \"x\"\nstep \"s\" {\nask \"q\" {\nelicit {\nmessage = \"x\"\n%s\n}\n}\n}"),
@@ -115,14 +116,21 @@ func inSignIn(body string) string {
 		"client_secret = secret.k\n" + body + "\n}\n}"
 }
 
+func inMCPReply(body string) string {
+	return "connection \"mcp\" \"tracker\" {\nurl = \"https://a.example\"\ndefinitions = \"tracker.tools.json\"\n}\n" +
+		inTool("mcp \"tracker\" {\ncall = \"get_issue\"\narguments = { project = \"a\", number = 1 }\n}") +
+		"\ntest \"x\" {\ntool = \"t\"\nmock \"mcp\" \"tracker\" {\ncall = \"get_issue\"\nreply {\n" + body + "\n}\n}\n}"
+}
+
 func inTool(body string) string {
 	return "tool \"t\" {\ndescription = \"A tool.\"\n" + body + "\nINPUTS\n}"
 }
 
 var readName = regexp.MustCompile(`(?:^|[^"\w])(secret|input)\.([a-z_]+)`)
 
-// loadInline loads an example in one of its places, and returns the first error.
-func loadInline(home, example string) (mistake string) {
+// loadInline loads an example in one of its places, beside the definitions of the tools of an MCP server, and returns
+// the first error.
+func loadInline(home, example string, definitions []byte) (mistake string) {
 	declared := map[string]string{}
 	for _, m := range readName.FindAllStringSubmatch(home+example, -1) {
 		kind := "secret %q { env = \"S\" }\n"
@@ -138,10 +146,10 @@ func loadInline(home, example string) (mistake string) {
 			src += block + "\n"
 		}
 	}
-	_, diags := hcl.Load(fstest.MapFS{"example.hcl": {Data: []byte(src)}, "input.json": {Data: []byte(`{"type": "object"}`)}},
-		all.Set().Kinds(), hcl.Options{
-			Getenv: func(string) (string, bool) { return "postgres://a-secret-of-many-characters@b/c", true },
-		})
+	_, diags := hcl.Load(fstest.MapFS{"example.hcl": {Data: []byte(src)}, "input.json": {Data: []byte(`{"type": "object"}`)},
+		"tracker.tools.json": {Data: definitions}}, all.Set().Kinds(), hcl.Options{
+		Getenv: func(string) (string, bool) { return "postgres://a-secret-of-many-characters@b/c", true },
+	})
 	for _, d := range diags {
 		if d.Severity == 0 {
 			return d.Summary + ": " + d.Detail
@@ -152,10 +160,14 @@ func loadInline(home, example string) (mistake string) {
 
 // TestInlineExamplesLoad loads each example inside of a sentence where it belongs.
 func TestInlineExamplesLoad(t *testing.T) {
+	definitions, err := os.ReadFile("../../../examples/upstream/tracker.tools.json")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for example, page := range inlineExamples(t) {
 		var mistakes []string
 		fits := slices.ContainsFunc(inlineHomes, func(home string) bool {
-			mistake := loadInline(home, example)
+			mistake := loadInline(home, example, definitions)
 			mistakes = append(mistakes, mistake)
 			return mistake == ""
 		})
