@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"net/url"
 	"slices"
 	"strings"
 
@@ -77,9 +76,9 @@ func (c *connection) checkAsks(checks *adapters.Checks) {
 		`that it may be on: ask_hosts = ["github.example"].`)
 	checks.Refuse(!pages && c.AskHosts != nil, &c.AskHosts, `ask_hosts belongs to asks = ["elicitation.url"].`)
 	for _, host := range c.AskHosts {
-		_, err := url.Parse("https://" + strings.TrimPrefix(host, "*."))
-		checks.Refuse(err != nil || host == "" || strings.ContainsAny(host, "/?#@ "), &c.AskHosts,
-			`%q is not a host. Write one such as "github.example" or "*.github.example".`, host)
+		_, isHost := hostname.Parse(strings.TrimPrefix(host, "*."))
+		checks.Refuse(!isHost, &c.AskHosts, `%q is not a host. Write one in ASCII and without a port, such as `+
+			`"github.example" or "*.github.example".`, host)
 	}
 	roots := slices.Contains(c.Asks, asksRoots)
 	checks.Refuse(roots && len(c.Roots) == 0, &c.Asks, `The server is told constant roots. Name them: `+

@@ -102,6 +102,13 @@ func page(url string) mcptest.Question {
 	return mcptest.Question{Method: "elicitation/create", Params: map[string]any{"mode": "url", "message": "Sign in", "url": url, "elicitationId": "e"}}
 }
 
+// labelled is a form with one text of this title.
+func labelled(title string) mcptest.Question {
+	field := map[string]any{"type": "string", "title": title}
+	form := map[string]any{"type": "object", "properties": map[string]any{"value": field}}
+	return mcptest.Question{Method: "elicitation/create", Params: map[string]any{"message": "Sign in", "requestedSchema": form}}
+}
+
 func TestAServerAsksTheClientOfACall(t *testing.T) {
 	sample := mcptest.Question{Method: "sampling/createMessage", Params: map[string]any{
 		"maxTokens": 10, "messages": []any{map[string]any{"role": "user", "content": map[string]any{"type": "text", "text": "Cap\u202eital?"}}},
@@ -165,6 +172,15 @@ func TestAQuestionThatIsNotAllowedEndsTheCall(t *testing.T) {
 	}{
 		"a field for a password":      {[]mcptest.Question{mcptest.Form("Sign in", "password")}, "does not allow (elicitation)"},
 		"a page on another host":      {[]mcptest.Question{page("https://evil.example/github.example")}, "does not allow (elicitation.url)"},
+		"a hidden credential":         {[]mcptest.Question{labelled("Pass\u200bword")}, "does not allow (elicitation)"},
+		"a credential, please":        {[]mcptest.Question{labelled("Your password please (not shown)")}, "does not allow (elicitation)"},
+		"a host that is no ASCII":     {[]mcptest.Question{page("https://a.g\u0130thub.example/")}, "does not allow (elicitation.url)"},
+		"a host in percent":           {[]mcptest.Question{page("https://a.g%C4%B0thub.example/")}, "does not allow (elicitation.url)"},
+		"a host that ends early":      {[]mcptest.Question{page("https://evil.example\uff0f.github.example/")}, "does not allow (elicitation.url)"},
+		"a host after a user":         {[]mcptest.Question{page("https://a.github.example@evil.example/")}, "does not allow (elicitation.url)"},
+		"a host after a backslash":    {[]mcptest.Question{page(`https://evil.example\.github.example/`)}, "does not allow (elicitation.url)"},
+		"a host without the dot":      {[]mcptest.Question{page("https://evilgithub.example/")}, "does not allow (elicitation.url)"},
+		"the host above":              {[]mcptest.Question{page("https://github.example/")}, "does not allow (elicitation.url)"},
 		"a page without TLS":          {[]mcptest.Question{page("http://a.github.example/")}, "does not allow (elicitation.url)"},
 		"a page with a password":      {[]mcptest.Question{page("https://a:b@a.github.example/")}, "does not allow (elicitation.url)"},
 		"a model that calls tools":    {[]mcptest.Question{{Method: "sampling/createMessage", Params: tools}}, "does not allow (sampling)"},

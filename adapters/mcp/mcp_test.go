@@ -141,6 +141,7 @@ func TestWithoutArgumentsEveryInputIsSentUnderItsName(t *testing.T) {
 }
 
 func TestMistakesInABlockAreFoundAtLoad(t *testing.T) {
+	const pages = "  asks = [\"elicitation.url\"]\n  ask_hosts = "
 	for name, c := range map[string]struct{ connection, tool, block, want string }{
 		"unknown tool":     {"", "", `    call = "create_isue"`, `no tool "create_isue". Did you mean "create_issue"?`},
 		"unknown argument": {"", "", "    call = \"create_issue\"\n    arguments = { titel = \"a\" }", `has no argument "titel". Did you mean "title"?`},
@@ -148,6 +149,9 @@ func TestMistakesInABlockAreFoundAtLoad(t *testing.T) {
 		"shared header": {"  sessions = \"shared\"\n  headers = { X-Tenant = caller.subject }", "", `    call = "delete_repo"`,
 			"A header reads caller, and a session that all callers share cannot tell them apart."},
 		"pages without hosts": {`  asks = ["elicitation.url"]`, "", `    call = "delete_repo"`, "Name the hosts"},
+		"any host":            {pages + `["*"]`, "", `    call = "delete_repo"`, `"*" is not a host`},
+		"a host with a port":  {pages + `["github.example:1"]`, "", `    call = "delete_repo"`, `"github.example:1" is not a host`},
+		"a foreign letter":    {pages + `["g\u0130thub.example"]`, "", `    call = "delete_repo"`, `is not a host. Write one in ASCII`},
 		"key in the URL":      {"  auth {\n    query = { k = secret.key }\n  }", "", `    call = "delete_repo"`, "authenticated by headers"},
 		"resource":            {"", "", `    read = "repo://a"`, "calls a tool of the server: call ="},
 	} {

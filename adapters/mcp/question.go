@@ -15,7 +15,7 @@ import (
 	"hatchel/hcl/value"
 	"hatchel/internal/credential"
 	"hatchel/internal/cut"
-	"hatchel/internal/wildcard"
+	"hatchel/internal/hostname"
 )
 
 const (
@@ -95,14 +95,12 @@ func (r *questionRules) form(params []byte) (*schema.Type, error) {
 	}
 	for _, m := range form.Members {
 		t := *m.Type // of this reader alone
-		for _, text := range []string{m.Name, t.Title, t.Description} {
-			if credential.IsAskedName(text) {
-				return nil, errors.New("a field of the form looks like a credential")
-			}
-		}
-		t.Title, t.Description = visible(t.Title, maxFieldText), visible(t.Description, maxFieldText)
 		if visible(m.Name, maxFieldText) != m.Name {
 			return nil, errors.New("the name of a field has hidden characters or is too long")
+		}
+		t.Title, t.Description = visible(t.Title, maxFieldText), visible(t.Description, maxFieldText)
+		if looksLikeCredential(m.Name, &t) {
+			return nil, errors.New("a field of the form looks like a credential")
 		}
 		if t.Enum, err = visibleChoices(t.Enum); err == nil && t.Elem != nil {
 			elem := *t.Elem
@@ -115,6 +113,16 @@ func (r *questionRules) form(params []byte) (*schema.Type, error) {
 		m.Type = &t
 	}
 	return form, nil
+}
+
+// looksLikeCredential reports whether a field asks for a credential, by what the user reads of it. A bool or a choice
+// is none, whatever its label says.
+func looksLikeCredential(name string, t *schema.Type) bool {
+	if credential.IsAskedName(name) {
+		return true
+	}
+	isFree := t.Kind == schema.String && t.Enum == nil || t.Kind == schema.Number || t.Kind == schema.Integer
+	return isFree && slices.ContainsFunc([]string{name, t.Title, t.Description}, credential.IsAskedText)
 }
 
 func visibleChoices(choices []schema.EnumValue) (out []schema.EnumValue, err error) {
@@ -136,12 +144,19 @@ func (r *questionRules) page(params []byte) (string, error) {
 	case err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil || len(text) > maxQuestionURL ||
 		visible(text, maxQuestionURL) != text:
 		return "", errors.New("the page has no https URL that can be shown")
-	case !slices.ContainsFunc(r.hosts, func(host string) bool {
-		return wildcard.MatchAny(strings.ToLower(host), strings.ToLower(u.Hostname()))
-	}):
+	case !slices.ContainsFunc(r.hosts, func(pattern string) bool { return matchesHost(pattern, u.Hostname()) }):
 		return "", fmt.Errorf("the page is on %s, which ask_hosts does not list", cut.Runes(u.Hostname(), 100))
 	}
 	return text, nil
+}
+
+// matchesHost reports whether a host is that of a pattern, or one below it if the pattern begins with *. A host that is
+// not written in ASCII is none, because it may be another one to a browser than it is here.
+func matchesHost(pattern, text string) bool {
+	host, ok := hostname.Parse(text)
+	name, below := strings.CutPrefix(pattern, "*.")
+	want, _ := hostname.Parse(name)
+	return ok && (!below && host == want || below && strings.HasSuffix(host, "."+want))
 }
 
 // sampleMembers are the members of a request for a message of a model that are passed on as they are.

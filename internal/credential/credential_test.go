@@ -28,6 +28,27 @@ func TestANameCountsByItsLastWords(t *testing.T) {
 	}
 }
 
+func TestALabelCountsByTheEndsOfItsClauses(t *testing.T) {
+	for _, label := range []string{
+		"Password", "Enter your GitHub password.", "Your password, please", "Your password please", "Password (min. 8)",
+		"API key of your account", "Password / passphrase", "Pa\u0455\u0455word", "\u0440assword", "\uff30assword", "Access token: starts with gh",
+		"PIN number", "Security code on the back", "The recovery phrase of your wallet", "Secret = ?", "your one-time code again",
+		"𝐩𝐚𝐬𝐬𝐰𝐨𝐫𝐝",
+	} {
+		if !IsAskedText(label) {
+			t.Errorf("%q asks for a credential", label)
+		}
+	}
+	for _, label := range []string{
+		"", "Name", "Password reset page", "Token name", "Maximum number of tokens", "How long the password reset link lives",
+		"Sort key for results", "Δt in seconds", "Ваш логин", "Card colour", "Public key of the host", "Days until the token expires",
+	} {
+		if IsAskedText(label) {
+			t.Errorf("%q asks for no credential", label)
+		}
+	}
+}
+
 func TestATextUnderANameOfACredentialIsOneUnlessItSaysNothing(t *testing.T) {
 	for _, text := range []string{"hunter2", "Bearer abc", "Basic dXNlcjpwYXNz", "changeme", "password", "123456", "p",
 		"Token token=abcdef", "correct horse battery staple", "0xdeadbeef", "s3cr3t/with/slashes"} {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // A name counts by whole words. Its last words decide: api_token is a credential, token_url is none.
@@ -49,7 +51,19 @@ var (
 		"webhooksecret", "consumersecret", "signingsecret", "sharedaccesssignature"}
 
 	// asked are names of what people alone know. They are never asked in a form.
-	asked = wordLists(`pin; cvv; cvc; card number; credit card; one time code; otp`)
+	asked = wordLists(`pin; cvv; cvc; card number; credit card; one time code; otp; pin code; pin number; security code;
+		recovery code; backup code; recovery phrase; seed phrase`)
+
+	// clauseWords are words before which a clause of a label ends.
+	clauseWords = words(`please for of to in on at from with by and or is are was has have must should may will can so
+		here below again now that which who if when as used needed required`)
+
+	// lookalikes are letters that people take for those of Latin.
+	lookalikes = strings.NewReplacer("а", "a", "с", "c", "ԁ", "d", "е", "e", "һ", "h", "і", "i", "ј", "j", "к", "k",
+		"ӏ", "l", "м", "m", "о", "o", "р", "p", "ѕ", "s", "т", "t", "ѵ", "v", "ԝ", "w", "х", "x", "у", "y",
+		"А", "A", "С", "C", "Е", "E", "І", "I", "К", "K", "О", "O", "Р", "P", "Ѕ", "S", "Т", "T", "У", "Y",
+		"α", "a", "ε", "e", "ι", "i", "ı", "i", "κ", "k", "ν", "v", "ο", "o", "ρ", "p", "τ", "t", "υ", "u",
+		"ɑ", "a", "ɡ", "g", "Κ", "K", "Ο", "O", "Ρ", "P", "Τ", "T", "Ι", "I", "Ε", "E", "Α", "A")
 )
 
 func words(list string) []string { return strings.Fields(list) }
@@ -80,6 +94,34 @@ func MayBeName(name string) bool {
 func IsAskedName(name string) bool {
 	list := split(name)
 	return strong(list) || slices.ContainsFunc(asked, func(ending []string) bool { return endsWith(list, ending) })
+}
+
+// IsAskedText reports whether a label of a form, such as "Your password, please", asks for such a value: one of its
+// clauses ends with such a name. Letters count as those that they look like.
+func IsAskedText(label string) bool {
+	label = lookalikes.Replace(norm.NFKC.String(label))
+	for clause := range strings.FieldsFuncSeq(label, endsClause) {
+		var name []string
+		for word := range strings.FieldsSeq(clause) {
+			if !slices.Contains(clauseWords, strings.ToLower(word)) {
+				name = append(name, word)
+				continue
+			}
+			if IsAskedName(strings.Join(name, " ")) {
+				return true
+			}
+			name = nil
+		}
+		if IsAskedName(strings.Join(name, " ")) {
+			return true
+		}
+	}
+	return false
+}
+
+// endsClause reports whether a clause of a label ends with a character.
+func endsClause(r rune) bool {
+	return r == '\n' || unicode.IsPunct(r) && r != '-' && r != '_' && r != '\'' && r != '’' || unicode.Is(unicode.Sm, r)
 }
 
 func strong(list []string) bool {

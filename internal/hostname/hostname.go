@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 const (
@@ -23,6 +24,9 @@ func Parse(text string) (host string, ok bool) {
 	}
 	if ip, err := netip.ParseAddr(text); err == nil {
 		return addressText(ip), ip.Zone() == ""
+	}
+	if strings.ContainsFunc(text, func(c rune) bool { return c >= utf8.RuneSelf }) {
+		return "", false // some letters become ASCII in lower case, where browsers find another name
 	}
 	host = strings.ToLower(strings.TrimSuffix(text, "."))
 	if ip, err := netip.ParseAddr(host); err == nil { // with a dot at its end

@@ -65,6 +65,8 @@ func TestHostHeadersAreReadStrictly(t *testing.T) {
 		"127.0.0.09":                    "",
 		"127.0.0.1..":                   "",
 		"bücher.example":                "",
+		"g\u0130thub.example":           "", // in lower case it is github.example, and elsewhere not
+		"to\u212As.example":             "",
 		"*.tools.example":               "",
 		"*":                             "",
 		strings.Repeat("a", 64):         "",
