@@ -171,6 +171,9 @@ func (w *operationDecoder) decodeBackend(b *hclsyntax.Block) *Backend {
 		facts, err := config.Describe(out.Connection)
 		inner.Diags = append(inner.Diags, diag.ToDiagnostics(err, "Backend refused", out.Range, inner.Ranges)...)
 		out.Effects = facts
+		if facts.Pinned != nil {
+			w.deps.pins = append(w.deps.pins, facts.Pinned)
+		}
 		if runner, ok := config.(CodeRunner); ok && !runner.Code(out.Connection).isEmpty() {
 			w.deps.ReadsFiles = true // see findCode
 		}

@@ -19,6 +19,9 @@ type Connection struct {
 	Digest string // of the whole block, so that an unchanged connection keeps its pool
 	Range  Range
 
+	// withoutPins is the digest without the file of pins, for the operations that use the connection: each has the
+	// digest of the pin that it uses.
+	withoutPins    string
 	ranges         map[any]Range   // of its arguments, by field
 	missing        []*eval.Missing // values that it reads and that are not there
 	callerSpecific bool            // its requests depend on the caller
@@ -128,7 +131,10 @@ func (l *loader) decodeConnections() {
 				conn.callerSpecific, conn.onBehalfOf = true, d.Ranges[conn.delegation.Argument]
 			}
 		}
-		conn.Digest = l.blockDigest(b, &dependencies{Dependencies: *d.Deps})
+		deps := dependencies{Dependencies: *d.Deps}
+		conn.Digest = l.blockDigest(b, &deps)
+		deps.PinsDigest = ""
+		conn.withoutPins = l.blockDigest(b, &deps)
 		if checked, ok := config.(ComputedChecker); ok && !d.Diags.HasErrors() {
 			d.Diags = append(d.Diags, diag.ToDiagnostics(checked.CheckComputed(), invalidConnection, conn.Range,
 				d.Ranges)...)

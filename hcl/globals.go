@@ -107,7 +107,7 @@ func (l *loader) recordBlock(b sourceBlock, read *eval.Dependencies) {
 	}
 	deps := &dependencies{Dependencies: *read}
 	l.markUsed(deps)
-	l.filesDigest = eval.HashParts(l.filesDigest, read.FilesDigest)
+	l.filesDigest = eval.HashParts(l.filesDigest, read.FilesDigest, read.PinsDigest)
 	reads := read.ReadsOf(b.file.name)
 	if slices.Contains([]string{"variable", "secret", "locals"}, b.Type) {
 		l.config.ValueReads = append(l.config.ValueReads, reads)
@@ -144,12 +144,15 @@ func (l *loader) valueBlocks() (blocks []*hclsyntax.Block) {
 // blockDigest returns the digest of a block and everything it refers to: values known at load,
 // types, files and connections.
 func (l *loader) blockDigest(b sourceBlock, u *dependencies) string {
-	parts := make([]string, 0, len(u.Members)+len(u.connections)+len(u.Types)+2)
+	parts := make([]string, 0, len(u.Members)+len(u.connections)+len(u.Types)+len(u.pins)+3)
 	for _, m := range u.Members {
 		parts = append(parts, m.Digest)
 	}
 	for _, c := range u.connections {
-		parts = append(parts, c.Kind+" "+c.Name+" "+c.Digest)
+		parts = append(parts, c.Kind+" "+c.Name+" "+c.withoutPins)
+	}
+	for _, p := range u.pins {
+		parts = append(parts, "pin "+p.Name+" "+p.Digest)
 	}
 	for _, name := range u.Types {
 		parts = append(parts, l.types.digest(name))
@@ -157,6 +160,9 @@ func (l *loader) blockDigest(b sourceBlock, u *dependencies) string {
 	slices.Sort(parts) // expressions record their reads in any order
 	parts = append(slices.Compact(parts), string(b.file.src[b.Range().Start.Byte:b.CloseBraceRange.End.Byte]),
 		u.FilesDigest)
+	if u.PinsDigest != "" {
+		parts = append(parts, u.PinsDigest)
+	}
 	return eval.HashParts(parts...)
 }
 
@@ -164,6 +170,7 @@ func (l *loader) blockDigest(b sourceBlock, u *dependencies) string {
 type dependencies struct {
 	eval.Dependencies
 	connections []*Connection
+	pins        []*PinnedTool // of these that it calls
 }
 
 // callerSpecific reports whether the block's behaviour depends on the caller.

@@ -85,7 +85,7 @@ func (c *connection) spec() hcl.Spec {
 		hcl.Spec{
 			hcl.Attr(&c.Definitions, "definitions", "The file of the definitions of the server's tools, relative to "+
 				"the configuration directory. `hatchel import mcp` writes it. A tool whose definition differs at "+
-				"the server is refused.").Require().ReadInto(&c.pinned).Check(c.readDefinitions),
+				"the server is refused.").Require().ReadPins(&c.pinned).Check(c.readDefinitions),
 			hcl.Headers(&c.Headers, "headers", "Headers of every request. They may read `caller`; a call whose header "+
 				"is null is refused.").FixedKeys(),
 			hcl.Block(&c.Auth, "auth", "How requests are authenticated.", (*auth.Block).Spec),

@@ -244,17 +244,21 @@ func (d *Decoder) recordFile(name string, r diag.Range) {
 	}
 }
 
-// ReadInto reads the file of the configuration directory that a string argument names into content, and makes it part
-// of the configuration, as file() does. It reports a file that cannot be read.
-func (f Field) ReadInto(content *[]byte) Field {
+// ReadPins reads the file of the configuration directory that a string argument of a connection names into content, and
+// makes it part of the configuration, as file() does. A backend that uses the connection depends on the pin alone that
+// is in its effects. It reports a file that cannot be read.
+func (f Field) ReadPins(content *[]byte) Field {
 	name := f.Target.(*string)
 	return f.Check(func(d *Decoder, r diag.Range) {
 		if d.Env.Functions == nil {
 			return
 		}
-		reads := d.Env.Functions(d.Deps)
+		var read eval.Dependencies
+		reads := d.Env.Functions(&read)
 		var err error
-		if *content, err = functions.ReadFile(&reads, *name); err != nil {
+		*content, err = functions.ReadFile(&reads, *name)
+		d.Deps.ReadsFiles, d.Deps.PinsDigest = true, read.FilesDigest
+		if err != nil {
 			d.Diags.Errorf(r, "File not readable", "%s.", diag.ToSentence(err.Error()))
 			return
 		}

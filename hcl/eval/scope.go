@@ -237,7 +237,9 @@ type Dependencies struct {
 	Webhooks    []string // that it notifies
 	Caller      bool     // the caller's identity
 	ReadsFiles  bool     // files of the configuration directory, other than .hcl
-	FilesDigest string   // digest of those files
+	FilesDigest string   // digest of those files, without those of PinsDigest
+	// PinsDigest is the digest of files of which the users of a connection depend on one part each: see Field.ReadPins.
+	PinsDigest string
 	// Whole are the limits that must not cut anything, with the first use that says so.
 	Whole     map[*Cut]diag.Range
 	Delivered []*Cut // the limits that may have cut what an answer holds
