@@ -151,11 +151,11 @@ func (a *action) attempt(ctx context.Context, r *request, sent *client.Request) 
 	if err != nil {
 		return nil, s.openFailure(detached, err)
 	}
-	defer lease.Release()
+	defer func() { s.release(lease, err) }()
 	session := lease.Session()
 	defer session.traceErrorOutput(r.call)
 	defer session.frames.follow(r)()
-	if err := session.drift.Admit(outside, a.Call); err != nil {
+	if err = session.drift.Admit(outside, a.Call); err != nil {
 		s.discardLost(lease, err)
 		return nil, s.openFailure(detached, err)
 	}

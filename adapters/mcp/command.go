@@ -14,6 +14,7 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/adapters/mcp/client"
+	"hatchel/adapters/mcp/pool"
 	"hatchel/adapters/mcp/process"
 	"hatchel/adapters/program"
 	"hatchel/adapters/sandbox"
@@ -158,6 +159,37 @@ func (s *server) servesOneCall(session *session) bool {
 	return s.launcher != nil && asks && session.Protocol() != client.Revision20260728
 }
 
+// signOfLife is how long a program that has left a request without an answer may take to answer another one.
+const signOfLife = 10 * time.Second
+
+// release gives back the session of a request that ended with an error, or nil. A program that has not answered it may
+// answer nothing any more: unless it gives a sign of life, later calls get another one. If the program serves one call
+// at a time, they do in any case: what it still asks about this call would be taken for a question of the next one.
+func (s *server) release(lease *pool.Lease[*session], err error) {
+	session := lease.Session()
+	failed, ok := errors.AsType[*client.Error](err)
+	isOpen := ok && !errors.Is(err, client.ErrClosed) && s.launcher != nil && s.Sessions != sessionsCall
+	switch {
+	case isOpen && s.servesOneCall(session) && (failed.Kind == client.Unknown || failed.Kind == client.Invalid):
+		lease.Discard()
+	case isOpen && failed.Kind == client.Unknown:
+		asking := func(ctx context.Context) {
+			defer lease.Release()
+			limited, cancel := context.WithTimeout(ctx, signOfLife)
+			defer cancel()
+			err := session.Ping(limited)
+			if failed, ok := errors.AsType[*client.Error](err); ok && failed.Kind != client.Rejected && ctx.Err() == nil {
+				session.process.RecordSilence()
+				lease.Discard()
+			}
+		}
+		if s.starting.Go(asking) {
+			return
+		}
+	}
+	lease.Release()
+}
+
 // startAtLoad starts the program before its first call if the connection says so. Nothing waits for it.
 func (s *server) startAtLoad() {
 	if s.Start == startCall {
@@ -169,6 +201,7 @@ func (s *server) startAtLoad() {
 			if err != nil {
 				return nil, err
 			}
+			s.report()
 			return started.Done(), nil
 		})
 	})

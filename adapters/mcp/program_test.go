@@ -37,13 +37,14 @@ const (
 	tokenTool    = `{"name":"token","inputSchema":{"type":"object","properties":{}}}`
 	complainTool = `{"name":"complain","inputSchema":{"type":"object","properties":{}}}`
 	exitTool     = `{"name":"exit","inputSchema":{"type":"object","properties":{}}}`
+	actTool      = `{"name":"act","inputSchema":{"type":"object","properties":{"how":{"type":"string"}}}}`
 	appendTool   = `{"name":"append","inputSchema":{"type":"object","properties":{"id":{"type":"string"},` +
 		`"file":{"type":"string"}},"required":["id","file"]}}`
 )
 
 func runServer() {
 	s := &mcptest.Server{Era: mcptest.Legacy}
-	s.SetTools(pidTool, tokenTool, complainTool, exitTool, appendTool)
+	s.SetTools(pidTool, tokenTool, complainTool, exitTool, actTool, appendTool)
 	s.Handle("pid", func(*mcptest.Call) (any, error) { return mcptest.Text("%d", os.Getpid()), nil })
 	s.Handle("token", func(*mcptest.Call) (any, error) { return mcptest.Text("%s", os.Getenv("TOKEN")), nil })
 	s.Handle("complain", func(*mcptest.Call) (any, error) {
@@ -53,6 +54,20 @@ func runServer() {
 	s.Handle("exit", func(*mcptest.Call) (any, error) {
 		os.Exit(3)
 		return nil, errors.New("it does not exit")
+	})
+	s.Handle("act", func(c *mcptest.Call) (any, error) {
+		switch {
+		case strings.Contains(string(c.Arguments), "stop"):
+			_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+			time.Sleep(time.Hour) // until all threads have stopped
+		case strings.Contains(string(c.Arguments), "ask"):
+			answer, err := c.Ask(mcptest.Form("Who?", "name"))
+			return mcptest.Text("%s", answer), err
+		case strings.Contains(string(c.Arguments), "wait"):
+			<-c.Context.Done()
+			return nil, c.Context.Err()
+		}
+		return mcptest.Text("%d", os.Getpid()), nil
 	})
 	s.Handle("append", func(c *mcptest.Call) (any, error) {
 		var in struct{ ID, File string }
@@ -88,7 +103,7 @@ func program(t testing.TB, connection, tool, block string) adaptertest.Source {
 	}
 	return adaptertest.Source{
 		Set: testSet, Env: map[string]string{"KEY": "s3cret-k3y"},
-		Files: map[string]string{"test.tools.json": pin(t, pidTool, tokenTool, complainTool, exitTool, appendTool)},
+		Files: map[string]string{"test.tools.json": pin(t, pidTool, tokenTool, complainTool, exitTool, actTool, appendTool)},
 		HCL: fmt.Sprintf(`
 secret "key" { env = "KEY" }
 connection "mcp" "test" {
@@ -231,6 +246,95 @@ func TestACallWhoseProgramEndsIsNotRepeated(t *testing.T) {
 		fault.Message != "the server of this tool stopped during the call" {
 		t.Errorf("got %v", err)
 	}
+}
+
+// bindAct returns a tool that does what its argument says.
+func bindAct(t *testing.T, connection string) *adaptertest.BoundTool {
+	return adaptertest.Bind(t, program(t, connection, `  input "how" { type = optional(string, "pid") }`, `call = "act"`))
+}
+
+// leave makes a call and leaves it without an answer.
+func leave(t *testing.T, b *adaptertest.BoundTool, arguments string) {
+	t.Helper()
+	call, err := b.Call(t.Context(), arguments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	call.Owner = "anna"
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if out, err := b.Action.Do(ctx, call); err == nil {
+		t.Fatalf("it was answered: %v", out)
+	}
+}
+
+func TestAProgramThatDoesNotAnswerIsReplaced(t *testing.T) {
+	t.Parallel()
+	b := bindAct(t, `sessions = "shared"`)
+	before := mustCallAs(t, b, "")
+	leave(t, b, `{"how": "stop"}`)
+	eventually(t, "another program answers", func() bool {
+		call, err := b.Call(t.Context(), `{}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		out, err := b.Action.Do(ctx, call)
+		return err == nil && out.(map[string]any)["text"] != before
+	})
+	if s := stateOf(b); s.Restarts != 1 || s.State != adapters.UpstreamReady {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestAProgramThatAnswersOtherRequestsIsKept(t *testing.T) {
+	b := bindAct(t, `sessions = "shared"`)
+	before := mustCallAs(t, b, "")
+	leave(t, b, `{"how": "wait"}`)
+	for range 20 {
+		if after := mustCallAs(t, b, ""); after != before {
+			t.Fatalf("the process %s was replaced by %s", before, after)
+		}
+	}
+}
+
+// TestAQuestionIsNotTakenForOneOfTheNextCall leaves a call of a program whose questions do not name their call.
+func TestAQuestionIsNotTakenForOneOfTheNextCall(t *testing.T) {
+	b := bindAct(t, `asks = ["elicitation"]`)
+	before := mustCallAs(t, b, "anna")
+	if again := mustCallAs(t, b, "anna"); again != before {
+		t.Errorf("the process %s was replaced by %s", before, again)
+	}
+	leave(t, b, `{"how": "wait"}`)
+	if after := mustCallAs(t, b, "anna"); after == before {
+		t.Error("the next call has the process of a call that may still ask")
+	}
+}
+
+func TestAProgramAsksTheClientOfItsCall(t *testing.T) {
+	b := bindAct(t, `asks = ["elicitation"]`)
+	var calls sync.WaitGroup
+	for i := range 8 {
+		calls.Go(func() {
+			call, err := b.Call(t.Context(), `{"how": "ask"}`)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			name := fmt.Sprint("user ", i)
+			call.Owner = fmt.Sprint("owner ", i%2)
+			asker := &fakeAsker{answer: func(adapters.Question) adapters.Answer {
+				return adapters.Answer{Action: adapters.AnswerAccept, Content: map[string]any{"name": name}}
+			}}
+			call.Asker = asker
+			out, err := b.Action.Do(t.Context(), call)
+			if err != nil || !strings.Contains(fmt.Sprint(out), name) || len(asker.asked) != 1 {
+				t.Errorf("%s: %v, %v", name, out, err)
+			}
+		})
+	}
+	calls.Wait()
 }
 
 // TestKilledProgramsCarryOutNoCallTwice kills the programs while many calls run.

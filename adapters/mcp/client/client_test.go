@@ -238,6 +238,39 @@ func TestACancelledCallEndsAtOnceAndTheServerIsTold(t *testing.T) {
 	})
 }
 
+// TestLateAnswersDoNotEndTheSession has a program answer more cancelled calls than a session accepts messages that
+// belong to nothing.
+func TestLateAnswersDoNotEndTheSession(t *testing.T) {
+	server := &mcptest.Server{Era: mcptest.Legacy}
+	begun := make(chan struct{})
+	server.Handle("wait", func(c *mcptest.Call) (any, error) {
+		begun <- struct{}{}
+		<-c.Context.Done()
+		return mcptest.Text("late"), nil
+	})
+	s := open(t, overPipes(t, server), client.Options{})
+	for range 150 {
+		ctx, cancel := context.WithCancel(testContext(t))
+		go func() {
+			<-begun
+			cancel()
+		}()
+		if _, err := s.Call(ctx, &client.Request{Name: "wait"}); !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+	}
+	for range 10 { // those are answered after the late ones
+		if _, err := s.Call(testContext(t), &client.Request{Name: "other"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	select {
+	case <-s.Done():
+		t.Error(s.Err())
+	default:
+	}
+}
+
 func TestAServerUpTo20251125AsksDuringTheCall(t *testing.T) {
 	eachWay(t, func(t *testing.T, server *mcptest.Server, transport client.Transport) {
 		if server.Era != mcptest.Legacy || !server.Stateful && strings.Contains(t.Name(), "HTTP") {

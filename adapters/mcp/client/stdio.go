@@ -24,7 +24,10 @@ type stdioTransport struct {
 }
 
 func (t *stdioTransport) connect(s *Session) (conn, error) {
-	c := &stdioConn{session: s, r: t.r, w: t.w, out: make(chan *outgoing), pending: map[string]*exchange{}}
+	c := &stdioConn{
+		session: s, r: t.r, w: t.w, out: make(chan *outgoing), pending: map[string]*exchange{},
+		left: map[string]struct{}{},
+	}
 	context.AfterFunc(s.ctx, func() { t.w.Close() })
 	go c.readAll()
 	c.running.Go(c.writeAll)
@@ -39,9 +42,15 @@ type stdioConn struct {
 	out     chan *outgoing
 	running sync.WaitGroup
 
-	mu      sync.Mutex
-	pending map[string]*exchange // by id; guarded by mu
+	mu       sync.Mutex
+	pending  map[string]*exchange // by id; guarded by mu
+	left     map[string]struct{}  // the ids in leftRing, whose answers nobody waits for; guarded by mu
+	leftRing [maxLeft]string      // guarded by mu
+	leftNext int                  // of leftRing; guarded by mu
 }
+
+// maxLeft is of how many requests that ended without an answer a late answer is known as one.
+const maxLeft = 256
 
 // outgoing is a line on its way to the program.
 type outgoing struct {
@@ -107,15 +116,18 @@ func (c *stdioConn) write(ctx context.Context, frame []byte) error {
 func (c *stdioConn) send(ctx context.Context, frame []byte) error { return c.write(ctx, frame) }
 
 // do implements conn.
-func (c *stdioConn) do(ctx context.Context, x *exchange) (*message, error) {
+func (c *stdioConn) do(ctx context.Context, x *exchange) (answer *message, err error) {
 	x.wake = queue.NewSignal()
 	c.mu.Lock()
 	c.pending[x.id] = x
 	c.mu.Unlock()
 	defer func() {
 		c.mu.Lock()
+		defer c.mu.Unlock()
 		delete(c.pending, x.id)
-		c.mu.Unlock()
+		if answer == nil {
+			c.leave(x.id)
+		}
 	}()
 	if err := c.write(ctx, x.frame); err != nil {
 		return nil, err
@@ -208,7 +220,7 @@ func (c *stdioConn) receive(line []byte) {
 		case m.method == "":
 			if x := c.find(m.id); x != nil {
 				x.put(m)
-			} else {
+			} else if !c.isLate(m.id) {
 				c.session.countUnknown(nil)
 			}
 		case m.method == "notifications/progress":
@@ -232,6 +244,24 @@ func (c *stdioConn) find(id []byte) *exchange {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.pending[text]
+}
+
+// leave notes that nobody waits for the answer to a request any more. The caller holds mu.
+func (c *stdioConn) leave(id string) {
+	delete(c.left, c.leftRing[c.leftNext])
+	c.left[id], c.leftRing[c.leftNext] = struct{}{}, id
+	c.leftNext = (c.leftNext + 1) % maxLeft
+}
+
+// isLate reports whether a raw id is that of a request that ended without an answer, as one does that is cancelled
+// while its answer is on the way. It does so once for each request.
+func (c *stdioConn) isLate(id []byte) bool {
+	text, _ := jsonscan.Text(id)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, late := c.left[text]
+	delete(c.left, text)
+	return late
 }
 
 // listen implements conn. A program sends what belongs to no call at any time; since 2026-07-28 it wants to be asked.

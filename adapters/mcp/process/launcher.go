@@ -237,8 +237,19 @@ func (l *Launcher) recordCrash(owner string, uptime time.Duration) (pause time.D
 // logExit logs how a program that had a session has ended by itself.
 func (l *Launcher) logExit(p *Process, uptime, pause time.Duration) {
 	attrs := []any{"exit", p.exit, "uptime", uptime.Round(time.Millisecond), "next_start", pause}
+	if p.reason != nil {
+		attrs = append(attrs, "reason", p.reason)
+	}
 	attrs = appendText(attrs, "stderr", p.stderr.tail(maxShownStderr, p.secrets))
 	l.config.Log.Warn("program ended", appendText(attrs, "hint", p.hint)...)
+	l.config.Changed()
+}
+
+// logSilence logs that a program runs and does not answer.
+func (l *Launcher) logSilence(p *Process, uptime, pause time.Duration) {
+	attrs := []any{"uptime", uptime.Round(time.Millisecond), "next_start", pause}
+	attrs = appendText(attrs, "stderr", p.stderr.tail(maxShownStderr, p.secrets))
+	l.config.Log.Warn("program does not answer and is replaced", attrs...)
 	l.config.Changed()
 }
 

@@ -47,7 +47,9 @@ type Process struct {
 	done    chan struct{}                      // closed when the session has ended, and a crash is recorded
 	ended   chan struct{}                      // closed when nothing of it runs any more
 	closing atomic.Bool                        // Close was called
+	silent  atomic.Bool                        // RecordSilence was called
 	limit   atomic.Pointer[sandbox.LimitError] // that the program has exceeded; nil for none
+	reason  error                              // why the session has ended before the program; nil for none
 
 	// Set before ended is closed, if the program has ended by itself.
 	exit string // how, for people who operate the server
@@ -182,6 +184,9 @@ func (p *Process) supervise() {
 			stopped = !p.hasExited() && !p.hasEndedSession()
 		}
 		running = false
+	}
+	if p.hasEndedSession() && !p.hasExited() && !p.closing.Load() {
+		p.reason = p.Session.Err()
 	}
 	uptime, pause := time.Since(p.started), time.Duration(0)
 	if p.hasSession() && !stopped {
@@ -319,6 +324,15 @@ func (p *Process) Close() {
 		close(p.stop)
 	}
 	<-p.ended
+}
+
+// RecordSilence records that the program runs and does not answer, so that another one replaces it.
+func (p *Process) RecordSilence() {
+	if isClosed(p.done) || !p.silent.CompareAndSwap(false, true) {
+		return
+	}
+	uptime := time.Since(p.started)
+	p.launcher.logSilence(p, uptime, p.launcher.recordCrash(p.owner, uptime))
 }
 
 // Stderr returns the end of what the program has written to its error output, without secrets: of at most 64 KiB.

@@ -30,7 +30,7 @@ func newStderr(reader *os.File) *stderr {
 // collect reads the error output until it ends.
 func (s *stderr) collect() {
 	defer close(s.collected)
-	buf := make([]byte, 4<<10)
+	buf := make([]byte, 16<<10)
 	for {
 		n, err := s.reader.Read(buf)
 		s.add(buf[:n])
@@ -45,9 +45,9 @@ func (s *stderr) add(p []byte) {
 	defer s.mu.Unlock()
 	room := min(maxStderr-len(s.kept), len(p))
 	s.kept = append(s.kept, p[:room]...)
-	for _, b := range p[room:] {
-		s.kept[s.next] = b
-		s.next = (s.next + 1) % maxStderr
+	for p = p[room:]; len(p) > 0; {
+		n := copy(s.kept[s.next:], p)
+		s.next, p = (s.next+n)%maxStderr, p[n:]
 	}
 }
 
