@@ -177,8 +177,8 @@ func (s *server) release(lease *pool.Lease[*session], err error) {
 			defer lease.Release()
 			limited, cancel := context.WithTimeout(ctx, signOfLife)
 			defer cancel()
-			err := session.Ping(limited)
-			if failed, ok := errors.AsType[*client.Error](err); ok && failed.Kind != client.Rejected && ctx.Err() == nil {
+			failed, ok := errors.AsType[*client.Error](session.Ping(limited))
+			if ok && failed.Kind != client.Rejected && ctx.Err() == nil {
 				session.process.RecordSilence()
 				lease.Discard()
 			}

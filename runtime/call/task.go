@@ -31,7 +31,7 @@ func (c *engine) beginTask(ctx context.Context) (mcp.Appender, error) {
 	t := &task.Task{
 		Tool: p.Decl.Name, Digest: p.Decl.Digest, Owner: caller.Owner(), Identity: caller.Identity,
 		Toolset: caller.Toolset, TTL: p.taskTTL(c.approval).Milliseconds(), Call: frozen,
-		Client: bytes.Clone(caller.ClientInfo), Capabilities: bytes.Clone(caller.Capabilities),
+		Client: bytes.Clone(caller.ClientInfo), Capabilities: bytes.Clone(caller.Capabilities), Hops: c.action.Hops,
 	}
 	if p.tool.Task != nil {
 		t.Notify = p.tool.Task.Notify
@@ -99,6 +99,7 @@ func (p *Program) runTask(run *task.Run, sent map[string]any, limits []limit.Key
 	c := p.newCallOf(ctx, caller, run)
 	defer c.release()
 	c.program, c.clock.stopCtx, c.progress.onStep, c.clock.limits.keys = p, ctx, run.SetStep, limits
+	c.action.Hops = t.Hops
 	if c.audit = p.beginAudit(caller); c.audit != nil {
 		c.audit.common.Task = t.ID()
 	}
