@@ -133,7 +133,7 @@ func (r *mcpRun) importServers(servers []*mcp.Server, from string) error {
 		r.all[0].listing = l
 	} else {
 		r.prepare()
-		r.ask(declarations.Values())
+		r.ask(declarations)
 	}
 	taken := importer.Names{}
 	for _, s := range r.all {
@@ -184,21 +184,22 @@ func (r *mcpRun) prepare() {
 	}
 }
 
-// ask asks the servers for their tools, several at a time. values are those of the secrets that the source has.
-func (r *mcpRun) ask(values map[string]string) {
+// ask asks the servers for their tools, several at a time, with the values of secrets that the source has.
+func (r *mcpRun) ask(declarations *mcp.Declarations) {
 	defer console.ShowSpinner(r.cmd.ErrOrStderr(), "asking the servers for their tools")()
+	files := make([]map[string][]byte, len(r.all))
+	for i, s := range r.all {
+		if s.err == nil {
+			files[i], s.err = s.files() // declares its secrets
+		}
+	}
+	values := declarations.Values()
 	getenv := func(name string) (string, bool) {
 		if value, ok := os.LookupEnv(name); ok {
 			return value, true
 		}
 		value, ok := values[name]
 		return value, ok
-	}
-	files := make([]map[string][]byte, len(r.all))
-	for i, s := range r.all {
-		if s.err == nil {
-			files[i], s.err = s.files()
-		}
 	}
 	runParallel(len(r.all), func(i int) {
 		if s := r.all[i]; s.err == nil {
