@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"hatchel/cmd/hatchel/importer"
 	"hatchel/cmd/hatchel/importer/mcp"
@@ -20,10 +21,17 @@ import (
 // mcpFlags are the flags of import mcp.
 type mcpFlags struct {
 	importFlags
+	mcpChoice
+	url, from     string
+	headers, only []string
+	start         bool
+}
+
+// mcpChoice has the flags that an import remembers for each of its servers.
+type mcpChoice struct {
 	mcp.Options
-	url, from, bearer string
-	headers, only     []string
-	start             bool
+	bearer     string
+	remembered map[string][]string // for the next import
 }
 
 func importMCPCommand() *cobra.Command {
@@ -57,24 +65,28 @@ reads, is written as comments: it is a claim of the server.`,
 	f.load.register(cmd)
 	f.load.registerSecretCommands(cmd)
 	flags := cmd.Flags()
+	f.mcpChoice.register(flags)
 	flags.StringVar(&f.url, "url", "", "`URL` of the server")
 	flags.StringVar(&f.from, "from", "", "read the list of tools from a `FILE` with the answer to tools/list; - is "+
 		"standard input")
-	flags.StringVar(&f.bearer, "bearer", "", "`NAME` of the environment variable with the bearer token of the server")
 	flags.StringArrayVar(&f.headers, "header", nil, "a header of every request, `NAME: VALUE`, with ${VARIABLE} for "+
 		"one of the environment; may be repeated")
-	flags.StringSliceVar(&f.Options.Tools, "tool", nil, "only tools whose name matches one of these `PATTERNS`, as in "+
-		"get_*,list_*")
-	flags.StringVar(&f.Prefix, "prefix", "", "`TEXT` before the names of the tools")
-	flags.BoolVar(&f.All, "all", false, "import everything, however large it is")
 	flags.StringSliceVar(&f.only, "server", nil, "only servers of the client's file whose name matches one of these "+
 		"`PATTERNS`")
 	flags.BoolVar(&f.start, "start", false, "install and start programs")
-	flags.BoolVar(&f.TrustHints, "trust-hints", false, "write read_only and the like as arguments, where the server "+
-		"says so")
-	flags.StringSliceVar(&f.Asks, "asks", nil, "what servers may ask the user: elicitation, elicitation.url, sampling")
-	flags.StringSliceVar(&f.AskHosts, "ask-host", nil, "`HOSTS` of pages that servers may open")
 	return cmd
+}
+
+func (c *mcpChoice) register(flags *pflag.FlagSet) {
+	flags.StringVar(&c.bearer, "bearer", "", "`NAME` of the environment variable with the bearer token of the server")
+	flags.StringSliceVar(&c.Options.Tools, "tool", nil, "only tools whose name matches one of these `PATTERNS`, as in "+
+		"get_*,list_*")
+	flags.StringVar(&c.Prefix, "prefix", "", "`TEXT` before the names of the tools")
+	flags.BoolVar(&c.All, "all", false, "import everything, however large it is")
+	flags.BoolVar(&c.TrustHints, "trust-hints", false, "write read_only and the like as arguments, where the server "+
+		"says so")
+	flags.StringSliceVar(&c.Asks, "asks", nil, "what servers may ask the user: elicitation, elicitation.url, sampling")
+	flags.StringSliceVar(&c.AskHosts, "ask-host", nil, "`HOSTS` of pages that servers may open")
 }
 
 // mcpMemory is what an import of a server remembers.
@@ -98,7 +110,12 @@ func (f *mcpFlags) run(cmd *cobra.Command, args []string) error {
 	case isFile:
 		return run.file(name)
 	case f.url != "":
-		s, err := mcp.NewServer(importer.Identifier(name), f.url, f.bearer, f.headers)
+		name = importer.Identifier(name)
+		choice, err := run.choose(name)
+		if err != nil {
+			return err
+		}
+		s, err := mcp.NewServer(name, f.url, choice.bearer, f.headers)
 		if err != nil {
 			return misusef("%s", err)
 		}

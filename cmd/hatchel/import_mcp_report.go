@@ -17,10 +17,11 @@ import (
 
 // finish writes what was generated, and prints the reports.
 func (r *mcpRun) finish() error {
-	if !r.All && len(r.mcpFlags.Options.Tools) == 0 && r.count.Exceeds(importer.MaxTools, importer.MaxTokens) {
-		return r.refuse()
+	for _, count := range r.counts {
+		if count.Exceeds(importer.MaxTools, importer.MaxTokens) {
+			return r.refuse(count)
+		}
 	}
-	flags := r.memory.Flags(r.cmd.Flags())
 	for _, s := range r.all {
 		if r.before != nil && s.err == nil {
 			r.before.Keep(s.result.Files)
@@ -36,7 +37,7 @@ func (r *mcpRun) finish() error {
 			if s.err != nil {
 				continue
 			}
-			s.result.Flags = flags
+			s.result.Flags = s.choice.remembered
 			err := r.checkNew(s)
 			if err == nil {
 				s.report, err = importer.Write(r.dir, s.result, opt)
@@ -81,21 +82,21 @@ func (r *mcpRun) checkNew(s *mcpServer) error {
 }
 
 // refuse prints what each server would add.
-func (r *mcpRun) refuse() error {
+func (r *mcpRun) refuse(count *importer.TooMany) error {
 	if r.asJSON {
-		if err := printJSON(r.cmd.OutOrStdout(), r.count); err != nil {
+		if err := printJSON(r.cmd.OutOrStdout(), count); err != nil {
 			return err
 		}
-		return failf("%s", r.count)
+		return failf("%s", count)
 	}
 	out := r.cmd.OutOrStdout()
-	fmt.Fprint(out, r.count.Table())
+	fmt.Fprint(out, count.Table())
 	if r.client != nil {
-		best := r.count.Best(importer.MaxTools, importer.MaxTokens)
+		best := count.Best(importer.MaxTools, importer.MaxTokens)
 		fmt.Fprintf(out, "\nOne server:  --server %s\n", best.Name)
 	}
 	fmt.Fprint(out, "Some tools:  --tool 'get_*,list_*'\n")
-	return failf("%s", r.count)
+	return failf("%s", count)
 }
 
 // mcpReport is the report of several servers in JSON.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"hatchel/adapters/mcp/definition"
 	"hatchel/cmd/hatchel/console"
@@ -30,13 +31,17 @@ type mcpRun struct {
 	known  []importer.Earlier
 	client *mcp.ClientFile // nil without one
 	before *importUpdate   // nil without --update
-	count  *importer.TooMany
 	all    []*mcpServer
+	// choices are the flags of each server, with those that its earlier import remembers.
+	choices map[string]*mcpChoice
+	// counts are the sizes of what is imported without a selection; each has its own limit.
+	counts []*importer.TooMany
 }
 
 // mcpServer is a server that is imported.
 type mcpServer struct {
 	*mcp.Server
+	choice  *mcpChoice
 	options mcp.Options
 	listing *mcp.Listing
 	result  *importer.Result
@@ -65,8 +70,39 @@ func (r *mcpRun) begin() error {
 	if r.Update {
 		r.before = beginUpdate(r.cmd.Context(), r.dir)
 	}
-	r.count = importer.NewTooMany("server")
+	r.choices = map[string]*mcpChoice{}
 	return nil
+}
+
+// newCount returns the size of what is imported together.
+func (r *mcpRun) newCount() *importer.TooMany {
+	r.counts = append(r.counts, importer.NewTooMany("server"))
+	return r.counts[len(r.counts)-1]
+}
+
+// choose returns the flags of a server: those of the command line and, for an update, those that its earlier import
+// remembers and the command line does not set. Imports share none of them.
+func (r *mcpRun) choose(name string) (*mcpChoice, error) {
+	if known := r.choices[name]; known != nil {
+		return known, nil
+	}
+	c := &mcpChoice{}
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+	c.register(flags)
+	given := importer.Earlier{Source: mcp.SourceName(name), Flags: r.memory.Flags(r.cmd.Flags())}
+	_, err := r.memory.Recall(flags, given)
+	if e := r.earlier(name); e != nil && r.Update && err == nil {
+		var said string
+		if said, err = r.memory.Recall(flags, *e); said != "" {
+			fmt.Fprintf(r.cmd.ErrOrStderr(), "%s, as in the earlier import: %s\n", name, printable.Line(said))
+		}
+	}
+	if err != nil {
+		return nil, failf("%s", err)
+	}
+	c.remembered = r.memory.Flags(flags)
+	r.choices[name] = c
+	return c, nil
 }
 
 // earlier returns the earlier import of a server, or nil.
@@ -78,10 +114,17 @@ func (r *mcpRun) earlier(name string) *importer.Earlier {
 	return &r.known[i]
 }
 
-// options returns the options for one server: those of the flags, and what the directory has of it.
-func (r *mcpRun) options(name string, declarations *mcp.Declarations) mcp.Options {
-	o := r.mcpFlags.Options
-	o.Declarations, o.Count = declarations, r.count
+// newServer returns a server with its options: those of the flags, and what the directory has of it.
+func (r *mcpRun) newServer(s *mcp.Server, declarations *mcp.Declarations, count *importer.TooMany) (*mcpServer, error) {
+	choice, err := r.choose(s.Name)
+	if err != nil {
+		return nil, err
+	}
+	o, name := choice.Options, s.Name
+	o.Declarations = declarations
+	if !o.All && len(o.Tools) == 0 {
+		o.Count = count
+	}
 	o.Check = func(files map[string][]byte) ([]importer.Mistake, error) { return checkImported(r.cmd, files, r.abs) }
 	o.Taken, o.Removed = importer.Names{}, importer.Names{}
 	for header := range r.blocks {
@@ -108,22 +151,19 @@ func (r *mcpRun) options(name string, declarations *mcp.Declarations) mcp.Option
 			o.Pins = pins.Tools()
 		}
 	}
-	return o
+	return &mcpServer{Server: s, choice: choice, options: o}, nil
 }
 
 // importServers imports servers that a client's file or the command line describes. from is remembered as their
 // source.
 func (r *mcpRun) importServers(servers []*mcp.Server, from string) error {
-	for _, s := range servers {
-		if e := r.earlier(s.Name); e != nil && r.Update {
-			if err := r.recall(r.cmd, *e); err != nil {
-				return err
-			}
+	declarations, count := mcp.NewDeclarations(servers), r.newCount()
+	for _, one := range servers {
+		s, err := r.newServer(one, declarations, count)
+		if err != nil {
+			return err
 		}
-	}
-	declarations := mcp.NewDeclarations(servers)
-	for _, s := range servers {
-		r.all = append(r.all, &mcpServer{Server: s, options: r.options(s.Name, declarations)})
+		r.all = append(r.all, s)
 	}
 	if r.from != "" {
 		l, err := r.list(r.cmd)
@@ -279,19 +319,15 @@ func (r *mcpRun) updateTools(name string) error {
 	if len(names) == 0 {
 		return misusef("%s has no import of the kind mcp to update: name what to import", folderName(r.dir))
 	}
-	for _, name := range names {
-		if e := r.earlier(name); e != nil {
-			if err := r.recall(r.cmd, *e); err != nil {
-				return err
-			}
-		}
-	}
 	folder, err := r.connections()
 	if err != nil {
 		return err
 	}
 	for _, name := range names {
-		s := &mcpServer{Server: mcp.Known(name), options: r.options(name, mcp.NewDeclarations(nil))}
+		s, err := r.newServer(mcp.Known(name), mcp.NewDeclarations(nil), r.newCount())
+		if err != nil {
+			return err
+		}
 		s.options.Around = r.around(name)
 		r.all = append(r.all, s)
 	}

@@ -54,6 +54,20 @@ func Compare(pin, found Definition, sent []*schema.Type) (changes []Change) {
 	return changes
 }
 
+// maxChanges is how many changes of a definition are named.
+const maxChanges = 20
+
+// Texts returns the texts of changes. Those beyond the first 20 are counted.
+func Texts(changes []Change) (texts []string) {
+	for _, c := range changes[:min(len(changes), maxChanges)] {
+		texts = append(texts, c.Text)
+	}
+	if more := len(changes) - maxChanges; more > 0 {
+		texts = append(texts, fmt.Sprintf("%d more changes", more))
+	}
+	return texts
+}
+
 func orNone(s string) string {
 	if s == "" {
 		return "none"

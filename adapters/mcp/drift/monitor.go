@@ -273,18 +273,9 @@ func (m *Monitor) compareTool(name string, listed []byte, sent []*schema.Type) (
 	if m.Compatible && !slices.ContainsFunc(changes, func(c definition.Change) bool { return !c.Compatible }) {
 		v = accepted
 	}
-	d.Found = describe(found)
-	for _, c := range changes[:min(len(changes), maxChanges)] {
-		d.Changed = append(d.Changed, c.Text)
-	}
-	if more := len(changes) - maxChanges; more > 0 {
-		d.Changed = append(d.Changed, fmt.Sprintf("%d more changes", more))
-	}
+	d.Found, d.Changed = describe(found), definition.Texts(changes)
 	return d, v
 }
-
-// maxChanges is how many changes of a definition are named.
-const maxChanges = 20
 
 // accept takes the verdicts of a list of a session. Missing tools are not reported if they may still come.
 func (m *Monitor) accept(s *Session, found verdicts, unused []string, maySettle bool) {

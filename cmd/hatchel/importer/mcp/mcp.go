@@ -141,9 +141,29 @@ func Tools(s *Server, l *Listing, o Options) (*importer.Result, error) {
 	return g.result, err
 }
 
+// compare notes what the server says otherwise than its definitions in the directory.
+func (g *generator) compare() {
+	for _, pin := range g.Pins {
+		found := slices.IndexFunc(g.listing.Tools, func(d definition.Definition) bool { return d.Name == pin.Name })
+		refused := slices.ContainsFunc(g.listing.Refused, func(r Refused) bool { return r.Name == pin.Name })
+		note := "The server lists " + pin.Name + " no more."
+		if found >= 0 {
+			changes := definition.Texts(definition.Compare(pin, g.listing.Tools[found], nil))
+			if len(changes) == 0 {
+				continue
+			}
+			note = "At the server, " + pin.Name + " has changed: " + strings.Join(changes, "; ") + "."
+		} else if refused {
+			continue // reported with what is not imported
+		}
+		g.result.Notes = append(g.result.Notes, importer.WithoutCredentials(note))
+	}
+}
+
 // importTools adds the tools behind the blocks of the connection.
 func (g *generator) importTools(before int) error {
 	g.reportListing()
+	g.compare()
 	selected, err := g.selectTools()
 	if err != nil {
 		return err

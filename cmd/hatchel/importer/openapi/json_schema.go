@@ -81,8 +81,12 @@ func readJSONSchema(src []byte) (*schema, error) {
 }
 
 // inline replaces the references of a tree to type blocks: one to a component again by the component, and one to
-// the tree around it by any, which is a loss.
+// the tree around it by any, which is a loss, as a description that was cut is.
 func (t *tree) inline(path string, depth int) (losses []importer.Loss) {
+	if whole := stripMarkup(t.schema.text); len(whole) > t.cap && len(t.text) < len(whole) && suspicious(whole) == "" {
+		losses = append(losses, importer.Loss{Kind: "text shortened", Detail: fmt.Sprintf(
+			"the description of %s has %d bytes, and the first %d are written", path, len(whole), len(t.text))})
+	}
 	if t.kind == recursionKind {
 		if of := t.of; t.again && depth < maxInlined {
 			*t = *of
