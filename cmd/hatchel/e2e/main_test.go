@@ -19,6 +19,13 @@ var bounds = flag.Bool("bounds", false, "check how long things take")
 var other = flag.String("other", "", "a `program` that half of the processes run, chosen by chance")
 
 func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == upstreamMode {
+		if err := serveUpstream(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	flag.Parse()
 	programtest.Main(m, func(program string) {
 		dir := filepath.Dir(program)

@@ -4,6 +4,7 @@ package e2e_test
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -28,12 +29,13 @@ type officialClient interface {
 	session() string // the id; empty for none
 	list() ([]string, error)
 	call(tool, n string) (text string, err error)
+	follow(tool, n string) (blocks string, err error) // hears progress; the texts of all blocks, or their types
 	cancel(n string)
 	setLevel(level string) error
 	subscribe(uri string) error
 	unsubscribe(uri string) error
 	release()
-	heard() <-chan string // "tools", "log TEXT", "updated URI", "question"
+	heard() <-chan string // "tools", "log TEXT", "progress TEXT", "updated URI", "question"
 	end() error
 }
 
@@ -104,6 +106,9 @@ func connectGo(t *testing.T, url, revision string) (*goClient, error) {
 		ResourceUpdatedHandler: func(_ context.Context, r *sdk.ResourceUpdatedNotificationRequest) {
 			c.news <- "updated " + r.Params.URI
 		},
+		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) {
+			c.news <- "progress " + r.Params.Message
+		},
 		LoggingMessageHandler: func(_ context.Context, r *sdk.LoggingMessageRequest) {
 			c.news <- fmt.Sprintf("log %v", r.Params.Data)
 		},
@@ -153,20 +158,48 @@ func (c *goClient) list() (names []string, err error) {
 }
 
 func (c *goClient) call(tool, n string) (string, error) {
+	blocks, err := c.callTool(tool, n, nil)
+	if err != nil {
+		return "", err
+	}
+	return blocks[0], nil
+}
+
+func (c *goClient) follow(tool, n string) (string, error) {
+	blocks, err := c.callTool(tool, n, n)
+	return strings.Join(blocks, "|"), err
+}
+
+// callTool returns the texts of the blocks of a result, or their types. The token of progress is nil for none.
+func (c *goClient) callTool(tool, n string, token any) (blocks []string, err error) {
 	ctx, cancel := context.WithTimeout(c.ctx, 2*programtest.Timeout)
 	defer cancel()
 	c.mu.Lock()
 	c.calls[n] = cancel
 	c.mu.Unlock()
-	r, err := c.CallTool(ctx, &sdk.CallToolParams{Name: tool, Arguments: map[string]any{"n": n}})
+	params := &sdk.CallToolParams{Name: tool, Arguments: map[string]any{"n": n}}
+	if token != nil {
+		params.SetProgressToken(token)
+	}
+	r, err := c.CallTool(ctx, params)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	text := r.Content[0].(*sdk.TextContent).Text
+	for _, content := range r.Content {
+		var block struct{ Type, Text string }
+		text, err := json.Marshal(content)
+		if err == nil {
+			err = json.Unmarshal(text, &block)
+		}
+		if err != nil {
+			return nil, err
+		}
+		blocks = append(blocks, cmp.Or(block.Text, block.Type))
+	}
 	if r.IsError {
-		text = "error: " + text
+		blocks[0] = "error: " + blocks[0]
 	}
-	return text, nil
+	return blocks, nil
 }
 
 func (c *goClient) cancel(n string) {
@@ -341,6 +374,11 @@ func (c *nodeClient) list() (names []string, err error) {
 func (c *nodeClient) call(tool, n string) (text string, err error) {
 	err = c.do("call", map[string]any{"name": tool, "args": map[string]any{"n": n}}, &text)
 	return text, err
+}
+
+func (c *nodeClient) follow(tool, n string) (blocks string, err error) {
+	with := map[string]any{"name": tool, "args": map[string]any{"n": n}, "follow": true}
+	return blocks, c.do("call", with, &blocks)
 }
 
 func (c *nodeClient) cancel(n string) { c.do("cancel", map[string]any{"n": n}, nil) }

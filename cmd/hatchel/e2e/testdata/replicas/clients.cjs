@@ -35,7 +35,8 @@ function open(number) {
   let client, transport, call;
   if (pack === "client") {
     const { Client, StreamableHTTPClientTransport } = require("@modelcontextprotocol/client");
-    client = new Client(me, { capabilities, versionNegotiation: { mode: modern ? { pin: revision } : "legacy" } });
+    const versions = modern ? { versionNegotiation: { mode: { pin: revision } } } : { supportedProtocolVersions: [revision] };
+    client = new Client(me, { capabilities, versionNegotiation: { mode: "legacy" }, ...versions });
     for (const [method, reply] of Object.entries(answer)) client.setRequestHandler(method, reply);
     for (const [method, [, text]] of Object.entries(notifications)) {
       client.setNotificationHandler(method, ({ params }) => say({ client: number, heard: text(params) }));
@@ -60,12 +61,15 @@ function open(number) {
   return {
     connect: () => client.connect(transport).then(() => transport.sessionId ?? ""),
     list: async () => (await client.listTools()).tools.map((tool) => tool.name),
-    call: async ({ name, args }) => {
+    call: async ({ name, args, follow }) => {
       const controller = new AbortController();
       calls.set(args.n, controller);
+      const options = { signal: controller.signal, timeout: 180000 };
+      if (follow) options.onprogress = ({ message }) => say({ client: number, heard: "progress " + message });
       try {
-        const result = await call({ name, arguments: args }, { signal: controller.signal, timeout: 180000 });
-        return (result.isError ? "error: " : "") + result.content[0].text;
+        const result = await call({ name, arguments: args }, options);
+        const content = follow ? result.content.map((block) => block.text ?? block.type).join("|") : result.content[0].text;
+        return (result.isError ? "error: " : "") + content;
       } finally {
         calls.delete(args.n);
       }
