@@ -50,7 +50,14 @@ func (r *contentReader) read(raw []byte) error {
 		if !more {
 			break
 		}
-		block, err := s.Value()
+		if s.Peek() != '{' {
+			if _, err := s.Value(); err != nil {
+				return err
+			}
+			r.drop(unknownContent)
+			continue
+		}
+		block, err := s.Object()
 		if err != nil {
 			return err
 		}
@@ -81,13 +88,15 @@ func (r *contentReader) count() (n int) {
 
 func (r *contentReader) drop(what string) { r.dropped[what]++ }
 
+const unknownContent = "content of an unknown kind"
+
 // block reads one block.
-func (r *contentReader) block(raw []byte) {
-	kind, _ := jsonscan.LookupText(raw, "type")
+func (r *contentReader) block(raw jsonscan.Object) {
+	kind, _ := raw.Text("type")
 	b := adapters.ContentBlock{Kind: kind}
 	switch kind {
 	case adapters.ContentText:
-		text, ok := jsonscan.LookupText(raw, "text")
+		text, ok := raw.Text("text")
 		if !ok {
 			r.drop("text without its text")
 			return
@@ -106,7 +115,7 @@ func (r *contentReader) block(raw []byte) {
 			return
 		}
 	default:
-		r.drop("content of an unknown kind")
+		r.drop(unknownContent)
 		return
 	}
 	readAnnotations(raw, &b)
@@ -114,8 +123,8 @@ func (r *contentReader) block(raw []byte) {
 }
 
 // media reads an image or audio. It reports false for one whose data or media type is not valid.
-func (r *contentReader) media(raw []byte, b *adapters.ContentBlock) bool {
-	b.Data, _ = jsonscan.LookupText(raw, "data")
+func (r *contentReader) media(raw jsonscan.Object, b *adapters.ContentBlock) bool {
+	b.Data, _ = raw.Text("data")
 	b.MIMEType = mediaType(raw)
 	if !isBase64(b.Data) || !strings.HasPrefix(b.MIMEType, b.Kind+"/") {
 		r.drop(b.Kind + " whose data or media type is not valid")
@@ -126,16 +135,17 @@ func (r *contentReader) media(raw []byte, b *adapters.ContentBlock) bool {
 
 // resource reads an embedded resource. Its URI is one of this server, which names the connection and the URI of the
 // other server.
-func (r *contentReader) resource(raw []byte, b *adapters.ContentBlock) bool {
-	resource, _ := jsonscan.Lookup(raw, "resource")
+func (r *contentReader) resource(raw jsonscan.Object, b *adapters.ContentBlock) bool {
 	if r.links == linksNone {
 		r.drop("embedded resource")
 		return false
 	}
-	uri, _ := jsonscan.LookupText(resource, "uri")
+	s := jsonscan.NewLossy(raw.Get("resource"), maxDepth)
+	resource, _ := s.Object() // what is no object has no URI
+	uri, _ := resource.Text("uri")
 	b.MIMEType = mediaType(resource)
-	text, isText := jsonscan.LookupText(resource, "text")
-	data, isData := jsonscan.LookupText(resource, "blob")
+	text, isText := resource.Text("text")
+	data, isData := resource.Text("blob")
 	if uri == "" || isText == isData || isData && !isBase64(data) {
 		r.drop("embedded resource that is not valid")
 		return false
@@ -159,17 +169,17 @@ const (
 )
 
 // link reads a link. One to a page becomes a line of text.
-func (r *contentReader) link(raw []byte, b *adapters.ContentBlock) bool {
-	uri, _ := jsonscan.LookupText(raw, "uri")
+func (r *contentReader) link(raw jsonscan.Object, b *adapters.ContentBlock) bool {
+	uri, _ := raw.Text("uri")
 	u, err := url.Parse(uri)
 	if r.links == linksNone || err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil ||
 		len(uri) > maxLinkURI || printable.HasHidden(uri) {
 		r.drop("link")
 		return false
 	}
-	name, _ := jsonscan.LookupText(raw, "title")
+	name, _ := raw.Text("title")
 	if name == "" {
-		name, _ = jsonscan.LookupText(raw, "name")
+		name, _ = raw.Text("name")
 	}
 	b.Kind = adapters.ContentText
 	b.Text = "Link: " + u.String()
@@ -180,8 +190,8 @@ func (r *contentReader) link(raw []byte, b *adapters.ContentBlock) bool {
 }
 
 // mediaType returns the media type of a block; empty if there is none, or none that is valid.
-func mediaType(raw []byte) string {
-	text, _ := jsonscan.LookupText(raw, "mimeType")
+func mediaType(raw jsonscan.Object) string {
+	text, _ := raw.Text("mimeType")
 	kind, parameters, err := mime.ParseMediaType(text)
 	if err != nil || !strings.Contains(kind, "/") {
 		return ""
@@ -215,11 +225,8 @@ var isBase64Byte = func() (is [256]bool) {
 }()
 
 // readAnnotations reads whom a block is for and how important it is. What is not valid is no annotation.
-func readAnnotations(raw []byte, b *adapters.ContentBlock) {
-	annotations, ok := jsonscan.Lookup(raw, "annotations")
-	if !ok {
-		return
-	}
+func readAnnotations(raw jsonscan.Object, b *adapters.ContentBlock) {
+	annotations := raw.Get("annotations")
 	if n, ok := jsonscan.Lookup(annotations, "priority"); ok {
 		if p, err := strconv.ParseFloat(string(n), 64); err == nil && p >= 0 && p <= 1 {
 			b.Priority = &p

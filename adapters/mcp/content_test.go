@@ -35,6 +35,16 @@ func readAll(t *testing.T, a *action, content string) (map[string]any, *adapters
 	return out, call
 }
 
+// TestHalfOfASurrogatePairIsReplaced reads texts that JavaScript servers cut in the middle of a character.
+func TestHalfOfASurrogatePairIsReplaced(t *testing.T) {
+	a := &action{block: &block{HiddenText: hiddenRemove, Links: linksDeclared}, server: &server{name: "docs"}}
+	out, _ := readAll(t, a, `[{"type":"text","text":"cut \ud83d"},`+
+		`{"_meta":{"x":"\udc00"},"type":"resource","resource":{"x":"\udc00","uri":"file:///a","text":"\ude00 cut"}}]`)
+	if out["text"] != "cut \ufffd\n\ufffd cut" || out["truncated"] != false {
+		t.Errorf("the text is %q, truncated %v", out["text"], out["truncated"])
+	}
+}
+
 func TestContentOfEveryKindKeepsItsOrder(t *testing.T) {
 	a := &action{block: &block{HiddenText: hiddenRemove, Links: linksDeclared}, server: &server{name: "docs"}}
 	out, call := readAll(t, a, everyKind)

@@ -63,3 +63,41 @@ func Members(object []byte, maxDepth int, do func(name, value []byte) bool) erro
 	}
 	return err
 }
+
+// Object is the members of an object, in their order.
+type Object []Member
+
+// Member is a member of an object: its decoded name and the text of its value.
+type Member struct{ Name, Value []byte }
+
+// Get returns the text of the value of a member; nil if there is none.
+func (o Object) Get(name string) []byte {
+	for i := range o {
+		if string(o[i].Name) == name {
+			return o[i].Value
+		}
+	}
+	return nil
+}
+
+// Text returns the decoded string that a member is. It reports false if there is none, or if it is any other value.
+func (o Object) Text(name string) (string, bool) { return Text(o.Get(name)) }
+
+// Object reads an object and returns its members, so that they need not be looked for one by one.
+func (s *Scanner) Object() (Object, error) {
+	if s.Peek() != '{' {
+		return nil, s.expected("an object")
+	}
+	var o Object
+	mark, err := s.EnterObject()
+	for err == nil {
+		var m Member
+		if m.Name, err = s.Key(mark); err != nil || m.Name == nil {
+			break
+		}
+		if m.Value, err = s.Value(); err == nil {
+			o = append(o, m)
+		}
+	}
+	return o, err
+}

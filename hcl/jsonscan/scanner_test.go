@@ -199,3 +199,39 @@ func TestLookupDoesNotAllocate(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+func TestTextsAreDecodedAsEncodingJSONDoes(t *testing.T) {
+	pieces := []string{"", "plain", "é", `\n`, `\"`, `\\`, `\/`, `\u00e9`, `\u20AC`, `\ud83d\ude00`, `\ud83d`, `\ude00`, `\u0000`}
+	for _, a := range pieces {
+		for _, b := range pieces {
+			for _, c := range pieces {
+				value := []byte(`"` + a + b + c + `"`)
+				var want string
+				if err := json.Unmarshal(value, &want); err != nil {
+					t.Fatal(err)
+				}
+				got, ok := Text(value)
+				appended, _ := AppendText([]byte("x"), value)
+				if !ok || got != want || string(appended) != "x"+want {
+					t.Errorf("%s is decoded as %q and %q", value, got, appended)
+				}
+			}
+		}
+	}
+}
+
+func TestAnObjectHasTheMembersThatItIsWrittenWith(t *testing.T) {
+	s := New([]byte(` {"a":1,"\u0062":{"a":"x\n"},"c":"y"} rest`), 4)
+	o, err := s.Object()
+	text, isText := o.Text("c")
+	if _, isNumber := o.Text("a"); err != nil || len(o) != 3 || string(o.Get("b")) != `{"a":"x\n"}` || o.Get("d") != nil ||
+		text != "y" || !isText || isNumber || s.Peek() != 'r' {
+		t.Errorf("got %s, %v", o, err)
+	}
+	for _, wrong := range []string{`[]`, `{"a"`, `{"a":}`, ``} {
+		s := New([]byte(wrong), 4)
+		if _, err := s.Object(); err == nil {
+			t.Errorf("%s is read", wrong)
+		}
+	}
+}

@@ -88,13 +88,13 @@ func parseHex4(d []byte) (r rune, ok bool) {
 
 // Unescape appends the decoded content of a string that a Scanner has accepted.
 func Unescape(dst, content []byte) []byte {
-	for i := 0; i < len(content); {
-		c := content[i]
-		if c != '\\' {
-			dst = append(dst, c)
-			i++
-			continue
+	for i := 0; ; {
+		plain := bytes.IndexByte(content[i:], '\\')
+		if plain < 0 {
+			return append(dst, content[i:]...)
 		}
+		dst = append(dst, content[i:i+plain]...)
+		i += plain
 		n := escapeLen(content[i:])
 		switch e := content[i+1]; e {
 		case 'b':
@@ -119,7 +119,6 @@ func Unescape(dst, content []byte) []byte {
 		}
 		i += n
 	}
-	return dst
 }
 
 // Text returns the decoded string that a scanned value is. It reports false for any other value.
@@ -133,21 +132,24 @@ func Text(value []byte) (string, bool) {
 
 // unescaped is Unescape for a text of its own, which is allocated once.
 func unescaped(content []byte) string {
-	size := 0
-	for i := 0; i < len(content); {
-		n, decoded := 1, 1
-		if content[i] == '\\' {
-			if n = escapeLen(content[i:]); content[i+1] == 'u' {
-				r, _ := parseHex4(content[i+2:])
-				switch decoded = utf8.RuneLen(r); {
-				case n == 12:
-					decoded = 4 // a pair of surrogates
-				case decoded < 0:
-					decoded = len("\uFFFD")
-				}
+	size := len(content)
+	for i := 0; ; {
+		plain := bytes.IndexByte(content[i:], '\\')
+		if plain < 0 {
+			break
+		}
+		i += plain
+		n, decoded := escapeLen(content[i:]), 1
+		if content[i+1] == 'u' {
+			r, _ := parseHex4(content[i+2:])
+			switch decoded = utf8.RuneLen(r); {
+			case n == 12:
+				decoded = 4 // a pair of surrogates
+			case decoded < 0:
+				decoded = len("\uFFFD")
 			}
 		}
-		i, size = i+n, size+decoded
+		i, size = i+n, size-n+decoded
 	}
 	text := Unescape(make([]byte, 0, size), content)
 	return unsafe.String(unsafe.SliceData(text), len(text))

@@ -50,7 +50,7 @@ func FuzzFrames(f *testing.F) {
 
 func values(m *message) (list [][]byte) {
 	for _, member := range m.members {
-		list = append(list, member.value)
+		list = append(list, member.Value)
 	}
 	return list
 }

@@ -35,7 +35,7 @@ func (s *Session) Tools(ctx context.Context) (List, error) {
 		if err := list.add(m); err != nil {
 			return List{}, err
 		}
-		cursor := m.get("nextCursor")
+		cursor := m.members.Get("nextCursor")
 		if cursor == nil || string(cursor) == "null" || string(cursor) == `""` {
 			return list, nil
 		}
@@ -49,7 +49,7 @@ func (s *Session) Tools(ctx context.Context) (List, error) {
 // add adds the definitions of a page.
 func (l *List) add(m *message) error {
 	var problem error
-	isArray := each(m.get("tools"), func(value []byte) bool {
+	isArray := each(m.members.Get("tools"), func(value []byte) bool {
 		d := Definition{Raw: value}
 		d.Name, _ = jsonscan.LookupText(value, "name")
 		switch {
@@ -66,7 +66,7 @@ func (l *List) add(m *message) error {
 	if !isArray {
 		return invalid("the list of tools is no array")
 	}
-	if ms, err := strconv.ParseFloat(string(m.get("ttlMs")), 64); err == nil && ms >= 0 {
+	if ms, err := strconv.ParseFloat(string(m.members.Get("ttlMs")), 64); err == nil && ms >= 0 {
 		ttl := time.Duration(min(ms, float64(maxTTL/time.Millisecond))) * time.Millisecond
 		if l.TTL < 0 || ttl < l.TTL {
 			l.TTL = ttl

@@ -19,27 +19,14 @@ type message struct {
 	method  string // "" for an answer
 	params  []byte
 	result  []byte
-	members []member // of the result, if it is an object
+	members jsonscan.Object // of the result, if it is an object
 	rpc     *RPCError
 	size    int // in bytes
 }
 
-// member is a member of an object, with its decoded name.
-type member struct{ name, value []byte }
-
-// get returns the value of a member of the result; nil if it has none.
-func (m *message) get(name string) []byte {
-	for i := range m.members {
-		if string(m.members[i].name) == name {
-			return m.members[i].value
-		}
-	}
-	return nil
-}
-
 // text returns a member of the result that is a string; "" for any other.
 func (m *message) text(name string) string {
-	text, _ := jsonscan.Text(m.get(name))
+	text, _ := m.members.Text(name)
 	return text
 }
 
@@ -161,17 +148,13 @@ func parseOne(s *jsonscan.Scanner, size int) (*message, error) {
 	return m, nil
 }
 
-// readResult reads a result and notes its members, so that they are not looked for once more.
-func (m *message) readResult(s *jsonscan.Scanner) ([]byte, error) {
+// readResult reads a result and notes its members.
+func (m *message) readResult(s *jsonscan.Scanner) (result []byte, err error) {
 	if s.Peek() != '{' {
 		return s.Value()
 	}
 	start := s.Pos()
-	err := eachMember(s, func(name []byte) error {
-		value, err := s.Value()
-		m.members = append(m.members, member{name, value})
-		return err
-	})
+	m.members, err = s.Object()
 	return s.Since(start), err
 }
 

@@ -137,15 +137,15 @@ func (s *Session) discover(ctx context.Context) (offered string, err error) {
 		}
 		return Revision20251125, err
 	}
-	versions := m.get("supportedVersions")
+	versions := m.members.Get("supportedVersions")
 	if !slices.Contains(texts(versions), Revision20260728) {
 		return best(versions), invalid("the server does not support %s", Revision20260728)
 	}
 	s.revision, s.modern = Revision20260728, true
 	s.conn.negotiated(s.revision)
-	info, ok := jsonscan.Lookup(m.get("_meta"), "io.modelcontextprotocol/serverInfo")
+	info, ok := jsonscan.Lookup(m.members.Get("_meta"), "io.modelcontextprotocol/serverInfo")
 	if !ok {
-		info = m.get("serverInfo")
+		info = m.members.Get("serverInfo")
 	}
 	s.keepServer(m, info)
 	return s.revision, nil
@@ -211,7 +211,7 @@ func (s *Session) initialize(ctx context.Context, revision string) error {
 	}
 	s.revision, s.modern = agreed, false
 	s.conn.negotiated(agreed)
-	s.keepServer(m, m.get("serverInfo"))
+	s.keepServer(m, m.members.Get("serverInfo"))
 	if err := s.send(ctx, append(beginRequest(nil, "", "notifications/initialized"), '}')); err != nil {
 		return err
 	}
@@ -234,7 +234,7 @@ func (s *Session) keepServer(m *message, info []byte) {
 	if text := m.text("instructions"); len(text) <= maxInstructions {
 		s.instructions = text
 	}
-	capabilities := m.get("capabilities")
+	capabilities := m.members.Get("capabilities")
 	changes, _ := jsonscan.Lookup(capabilities, "tools", "listChanged")
 	s.lists = string(changes) == "true"
 	_, s.logs = jsonscan.Lookup(capabilities, "logging")

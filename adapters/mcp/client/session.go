@@ -339,7 +339,7 @@ func (s *Session) readCall(m *message, x *exchange) (*Result, error) {
 		return nil, invalid("the result of the call has the unknown type %q", jsonscan.Excerpt(kind))
 	}
 	r := &Result{
-		Content: m.get("content"), Structured: m.get("structuredContent"), Meta: m.get("_meta"),
+		Content: m.members.Get("content"), Structured: m.members.Get("structuredContent"), Meta: m.members.Get("_meta"),
 		Raw: m.result, Bytes: x.received(),
 	}
 	if r.Content != nil && r.Content[0] != '[' {
@@ -348,7 +348,7 @@ func (s *Session) readCall(m *message, x *exchange) (*Result, error) {
 	if r.Meta != nil && !isObject(r.Meta) {
 		r.Meta = nil
 	}
-	switch string(m.get("isError")) {
+	switch string(m.members.Get("isError")) {
 	case "true":
 		r.IsError = true
 	case "", "false", "null":
@@ -367,7 +367,7 @@ func (s *Session) readRequired(m *message) error {
 	if len(required.State) > MaxDefinition {
 		return invalid("the server sent a state of more than %d bytes", MaxDefinition)
 	}
-	requests := m.get("inputRequests")
+	requests := m.members.Get("inputRequests")
 	if requests != nil && !isObject(requests) {
 		return invalid("inputRequests of the result are no object")
 	}
