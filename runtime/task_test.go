@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"hatchel/adapters"
 	"hatchel/runtime/edge/mcp"
 	"hatchel/runtime/stage/task"
 )
@@ -301,5 +302,23 @@ func TestWhoWaitsForTheAnswerGetsNoTask(t *testing.T) {
 	out, err := p.RunToEnd(t.Context(), modernRequest("t", `{}`, `{}`), nil)
 	if err != nil || !strings.Contains(string(out.AppendResult(nil, mcp.Revision20260728)), "done") {
 		t.Errorf("%+v %v", out, err)
+	}
+}
+
+// TestATaskKnowsHowManyServersItsCallHasPassed has servers that call each other by tasks stop.
+func TestATaskKnowsHowManyServersItsCallHasPassed(t *testing.T) {
+	w := newFakeBackend()
+	passed := make(chan int, 1)
+	w.do["hops"] = func(_ context.Context, call *adapters.Call) (any, error) {
+		passed <- call.Hops
+		return "done", nil
+	}
+	h := newHost(t, tool("t", task1h+`fake { do = "hops" }`), w.use)
+	req := modernRequest("t", `{}`, following)
+	req.Meta = []byte(`{"hatchel/hops":3}`)
+	id := mustCall(t, h, req).TaskID
+	waitFor(t, func() bool { return getTask(t, h, id).Status == "completed" })
+	if n := <-passed; n != 3 {
+		t.Errorf("the task has passed %d servers", n)
 	}
 }

@@ -25,6 +25,17 @@ func TestCommandsThatDownloadAreRefused(t *testing.T) {
 		"pipx run mcp-server-git":                          ".mcp/py/mcp-server-git/bin",
 		"deno run -A npm:@scope/server":                    `"npm:@scope/server" is downloaded at each start`,
 		"deno run https://example.com/server.ts":           "is downloaded at each start",
+		"env -i -u A B=1 npx server":                       "node_modules/server/",
+		"nice -n 5 timeout -k 5 60 npx -y server":          "node_modules/server/",
+		"/usr/bin/setsid nohup bunx server":                "node_modules/server/",
+		"npm --yes exec server":                            `"npm exec" downloads`,
+		"npm --prefix dir exec server":                     `"npm exec" downloads`,
+		"uv --quiet tool run mcp-server-git":               `"uv tool run" downloads`,
+		"uv run --with mcp[cli] mcp run server.py":         ".mcp/py/mcp",
+		"python3.12 -m pip install mcp-server-git":         `"python -m pip install" downloads`,
+		"python3 -m pipx run mcp-server-git":               `"python -m pipx run" downloads`,
+		"pip3 install mcp-server-git":                      ".mcp/py/mcp-server-git/bin",
+		"deno -q run npm:server":                           "is downloaded at each start",
 		"npm run start":                                    "",
 		"node .mcp/npm/node_modules/server/dist/index.js":  "",
 		"deno run server.ts":                               "",
@@ -35,6 +46,25 @@ func TestCommandsThatDownloadAreRefused(t *testing.T) {
 		got := refuseDownload(strings.Fields(command))
 		if (got == "") != (want == "") || !strings.Contains(got, want) {
 			t.Errorf("%s: %q", command, got)
+		}
+	}
+	for text, want := range map[string]bool{
+		"npx -y server":                        true,
+		"exec npx server":                      true,
+		"cd server && A=1 exec 'npx' server":   true,
+		"server || (uvx mcp-server-git)":       true,
+		"X=$(npx server); node index.js":       true,
+		"bash -lc 'timeout 5 npx server'":      true,
+		"pip install x; python -m x":           true,
+		"node index.js --note 'like npx does'": false,
+		"exec node index.js npx":               false,
+	} {
+		for _, command := range [][]string{
+			{"sh", "-c", text}, {"/bin/bash", "-euo", "pipefail", "-c", text}, {"env", "A=1", "sh", "-c", text}, {"env", "-S", text},
+		} {
+			if got := refuseDownload(command); (got != "") != want {
+				t.Errorf("%q: %q", command, got)
+			}
 		}
 	}
 }
@@ -56,6 +86,14 @@ func TestContainersAreNamedByDigestAndNotPrivileged(t *testing.T) {
 		"docker run --privileged=true " + digest:           {free, []string{"--privileged gives the container"}},
 		"/usr/bin/docker run --privileged=false " + digest: {free, nil},
 		"docker exec server mcp":                           {nil, nil},
+		"env A=1 docker run mcp/git":                       {free, []string{"by its digest"}},
+		"sh -c exec docker run mcp/git":                    {nil, []string{"by its digest", `mode = "none"`}},
+		"docker run -e A=" + digest + " mcp/git":           {free, []string{"by its digest"}},
+		"docker run --label " + digest + " mcp/git":        {free, []string{"by its digest"}},
+		"docker run mcp/git " + digest:                     {free, []string{"by its digest"}},
+		"docker run -itv a:b -p80:80 --name=x " + digest:   {free, nil},
+		"docker run -i --user 1 -e A " + digest + " --rw":  {free, nil},
+		"docker create -i mcp/git":                         {free, []string{"by its digest"}},
 	} {
 		conn := &connection{Command: strings.Fields(command), Sandbox: c.box, Sessions: sessionsCaller}
 		err := conn.Check()
