@@ -73,10 +73,10 @@ func (a *action) send(ctx context.Context, r *request) (*client.Result, error) {
 	case failed.final != nil:
 		return nil, failed.final
 	case ctx.Err() != nil:
-		return nil, afterDeadline(ctx, failed)
+		return nil, afterDeadline(ctx, r.sentBefore(failed))
 	}
 	if !a.mayRepeat(ctx, r, failed) {
-		return nil, &failed.Fault
+		return nil, &r.sentBefore(failed).Fault
 	}
 	result, again := a.exchange(ctx, r.again())
 	switch {
@@ -88,6 +88,7 @@ func (a *action) send(ctx context.Context, r *request) (*client.Result, error) {
 	again.NotSent = again.NotSent && failed.NotSent
 	again.SaysNotSent = again.SaysNotSent && again.NotSent
 	again.Change = adapters.Worse(failed.change(), again.change())
+	r.sentBefore(again)
 	if ctx.Err() != nil {
 		return nil, afterDeadline(ctx, again)
 	}

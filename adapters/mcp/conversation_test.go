@@ -223,6 +223,27 @@ func TestAServerThatMayNotAskGetsNoAnswer(t *testing.T) {
 	}
 }
 
+// TestACallThatWasSentBeforeItsAnswersIsNotSaidToBeUnsent is about a definition that changes while the user answers.
+func TestACallThatWasSentBeforeItsAnswersIsNotSaidToBeUnsent(t *testing.T) {
+	for name, pauses := range map[string]bool{"on the stream": false, "by another request": true} {
+		t.Run(name, func(t *testing.T) {
+			s := asking(mcptest.Modern, mcptest.Form("Who?", "name"))
+			b := bindAsking(t, s, asksAll+"\n  refresh = \"0s\"")
+			_, err := doAsked(t, b, &fakeAsker{pauses: pauses, answer: func(q adapters.Question) adapters.Answer {
+				s.SetTools(createIssue, strings.Replace(deleteRepo, "true", "false", 1))
+				return accepts(q)
+			}})
+			f, ok := errors.AsType[*adapters.Fault](err)
+			if !ok || !strings.Contains(f.Message, "withdrawn") || f.NotSent || f.SaysNotSent || f.Change != adapters.ChangeUnknown {
+				t.Errorf("got %+v", err)
+			}
+			if n := len(s.Calls()); n != 1 {
+				t.Errorf("%d calls", n)
+			}
+		})
+	}
+}
+
 func TestAClientThatCannotBeAskedCancels(t *testing.T) {
 	for era, kind := range map[string]mcptest.Era{"legacy": mcptest.Legacy, "modern": mcptest.Modern} {
 		t.Run(era, func(t *testing.T) {

@@ -143,6 +143,15 @@ func (r *request) again() *request {
 	return &request{arguments: r.arguments, call: r.call, conversation: r.conversation}
 }
 
+// sentBefore returns a failure, which says no longer that nothing was sent if the server has asked something: it got the
+// call before the answers, and what it did then is not known.
+func (r *request) sentBefore(f *failure) *failure {
+	if r.conversation.state.Asked > 0 && f.NotSent {
+		f.NotSent, f.SaysNotSent, f.Change = false, false, adapters.ChangeUnknown
+	}
+	return f
+}
+
 // detach returns the request for what a session does outside of calls, such as listing its tools: it outlives the call,
 // of which it keeps the identity of the caller if the headers depend on it.
 func (s *server) detach(ctx context.Context, call *adapters.Call) (*request, error) {
