@@ -499,6 +499,49 @@ func TestAToolThatIsUsedFromNowOnIsCompared(t *testing.T) {
 	})
 }
 
+// TestADifferenceIsNamedAsItIsNow lists a tool as it was in a list between, and uses it again.
+func TestADifferenceIsNamedAsItIsNow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		changed := strings.Replace(create, "Opens", "Sends", 1)
+		s := &server{tools: []string{changed, get}, ttl: -1}
+		m, session := begin(t, s, drift.Options{})
+		expect := func(want string, tools ...string) {
+			t.Helper()
+			s.set(tools...)
+			session.Changed()
+			got := admit(session, "create_issue")
+			if state := m.State(); got != "withdrawn: "+want || len(state.Drift) != 1 || state.Drift[0].String() != want {
+				t.Errorf("%s, %+v, want %s", got, state.Drift, want)
+			}
+		}
+		expect("create_issue has changed: description", changed, get)
+		expect("create_issue is listed more than once", changed, get, create)
+		expect("create_issue has changed: description", changed, get)
+		expect("create_issue is missing", get)
+		expect("create_issue has changed: description", changed, get)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{tools: []string{strings.Replace(create, "Opens", "Sends", 1), get}, ttl: -1}
+		m := drift.New(drift.Options{Pins: pin(t, create, get), Refresh: time.Hour})
+		defer m.Use("get_issue", nil)()
+		session := m.NewSession()
+		session.Begin(t.Context(), s.list)
+		defer session.Close()
+		release := m.Use("create_issue", nil)
+		admit(session, "create_issue")
+		release()
+		defer m.Use("create_issue", nil)() // a reload has removed the block, and the next one has it again
+		for _, d := range m.State().Drift {
+			if d.Name != "create_issue" {
+				t.Errorf("a difference has no name: %+v", d)
+			}
+		}
+		if f := m.Withdrawn("create_issue"); f == nil || f.Cause.Error() != "create_issue has changed: description" {
+			t.Errorf("known as %v", f)
+		}
+	})
+}
+
 func BenchmarkCheckOf200(b *testing.B) {
 	var tools []string
 	for i := range 200 {

@@ -75,6 +75,7 @@ type verdicts map[string]verdict
 type comparison struct {
 	listed  [sha256.Size]byte // digest of what the server has sent
 	verdict verdict           // 0 if nothing differs
+	drift   adapters.Drift    // without Pinned; the zero value if nothing differs
 }
 
 // New returns a Monitor without blocks.
@@ -104,8 +105,7 @@ func (m *Monitor) Use(tool string, sent *schema.Type) (release func()) {
 		defer m.mu.Unlock()
 		m.uses[tool] = slices.DeleteFunc(m.uses[tool], func(other *use) bool { return other == u })
 		if len(m.uses[tool]) == 0 {
-			delete(m.uses, tool)
-			delete(m.details, tool)
+			delete(m.uses, tool) // sessions keep their verdicts, and so details stay
 		}
 	}
 }
@@ -227,9 +227,10 @@ func (m *Monitor) compare(list *client.List) (found verdicts, unused []string) {
 		c, ok := known[tool.Name]
 		if !ok || c.listed != digest {
 			d, v := m.compareTool(tool.Name, tool.Raw, sent)
-			if c = (comparison{digest, v}); v != 0 {
-				differences[tool.Name] = d
-			}
+			c = comparison{digest, v, d}
+		}
+		if c.verdict != 0 {
+			differences[tool.Name] = c.drift
 		}
 		listed[tool.Name], compared[tool.Name] = c.verdict, c
 	}
@@ -258,22 +259,21 @@ func (m *Monitor) compare(list *client.List) (found verdicts, unused []string) {
 
 // compareTool compares a definition that a server has listed with its pin. The verdict is 0 if nothing differs.
 func (m *Monitor) compareTool(name string, listed []byte, sent []*schema.Type) (d adapters.Drift, v verdict) {
-	d = adapters.Drift{Name: name, Found: string(listed)}
 	pin, _ := m.Pins.Lookup(name) // without a pin no block is loaded
 	found, err := definition.Parse(listed)
 	if err != nil {
-		d.Changed = []string{"it cannot be read: " + err.Error()}
-		return d, refused
+		changed := []string{"it cannot be read: " + err.Error()}
+		return adapters.Drift{Name: name, Changed: changed, Found: string(listed)}, refused
 	}
 	changes := definition.Compare(pin, found, sent)
 	if len(changes) == 0 {
-		return d, 0
+		return adapters.Drift{}, 0
 	}
-	v = refused
+	d, v = adapters.Drift{Name: name, Found: describe(found)}, refused
 	if m.Compatible && !slices.ContainsFunc(changes, func(c definition.Change) bool { return !c.Compatible }) {
 		v = accepted
 	}
-	d.Found, d.Changed = describe(found), definition.Texts(changes)
+	d.Changed = definition.Texts(changes)
 	return d, v
 }
 
