@@ -1,6 +1,9 @@
 package adapters
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Upstream is a connection to a server whose definitions the configuration pins. No load and no check of readiness
 // waits for such a server: its state is what the connection knows already.
@@ -21,7 +24,8 @@ const (
 	UpstreamDrifted  = "drifted"  // a definition that blocks use is not as reviewed, and its tools are withdrawn
 )
 
-// UpstreamState is what is known of an upstream server, for people who operate the server. It has no secret.
+// UpstreamState is what is known of an upstream server, for people who operate the server. It has no token that
+// the connection has fetched; a server may have repeated a secret of the configuration.
 type UpstreamState struct {
 	State    string
 	Failure  string // why no session can be opened; empty if one can
@@ -30,6 +34,16 @@ type UpstreamState struct {
 	Restarts int    // of programs since the connection was opened, of those that ended by themselves
 	Unused   int    // tools that the server lists and no block uses
 	Drift    []Drift
+}
+
+// Scrubbed returns the state with what a function returns for each text of the server, such as one without secrets.
+func (s UpstreamState) Scrubbed(scrub func(string) string) UpstreamState {
+	s.Failure = scrub(s.Failure)
+	s.Drift = slices.Clone(s.Drift)
+	for i := range s.Drift {
+		s.Drift[i] = s.Drift[i].Scrubbed(scrub)
+	}
+	return s
 }
 
 // Drift is a definition that blocks use and that is not as reviewed.
@@ -59,6 +73,16 @@ func (d Drift) String() string {
 		return d.Name + " is listed more than once"
 	}
 	return d.Name + " has changed: " + strings.Join(d.Changed, "; ")
+}
+
+// Scrubbed returns the drift with what a function returns for each text of the server.
+func (d Drift) Scrubbed(scrub func(string) string) Drift {
+	changed := make([]string, len(d.Changed))
+	for i, text := range d.Changed {
+		changed[i] = scrub(text)
+	}
+	d.Changed, d.Found = changed, scrub(d.Found)
+	return d
 }
 
 // ReviewCommand returns the command that shows what differs at the server of a connection.

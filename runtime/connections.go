@@ -193,7 +193,10 @@ func (t *requestTurns) Postpone(ctx context.Context, pause time.Duration) error 
 	return store.Postpone(ctx, t.key, t.rate, pause)
 }
 
-func (c *connection) close() error { return c.cleanups.run() }
+func (c *connection) close() error {
+	c.observer.stop()
+	return c.cleanups.run()
+}
 
 // instance returns the handle of the instance with a key; that of the connection for an empty key.
 func (c *connection) instance(key string) any {

@@ -24,6 +24,7 @@ type upstreamObserver struct {
 	mu        sync.Mutex
 	upstream  adapters.Upstream      // guarded by mu, as all below
 	served    bool                   // a generation with the connection is or was served
+	stopped   bool                   // the connection is being closed
 	announced adapters.UpstreamState // its State is empty before the first one
 }
 
@@ -38,7 +39,7 @@ func (o *upstreamObserver) attach(upstream adapters.Upstream) {
 func (o *upstreamObserver) observe() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.served {
+	if o.served && !o.stopped {
 		o.announce()
 	}
 }
@@ -54,9 +55,17 @@ func (o *upstreamObserver) serve() {
 	}
 }
 
+// stop ends the announcements, before the connection is closed: that it forgets what it knows is no news of the server.
+func (o *upstreamObserver) stop() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.stopped = true
+}
+
 // announce announces the differences to what was announced. The caller holds mu, so that states are announced in order.
 func (o *upstreamObserver) announce() {
-	last, next := o.announced, o.upstream.UpstreamState()
+	g := o.build.current()
+	last, next := o.announced, o.upstream.UpstreamState().Scrubbed(g.Env.Scrubber.Text)
 	sameDrift := slices.EqualFunc(last.Drift, next.Drift, equalDrift)
 	if last.State == next.State && sameDrift {
 		return
@@ -65,8 +74,6 @@ func (o *upstreamObserver) announce() {
 	if last.State == "" && next.State == adapters.UpstreamStarting {
 		return // as every server is before its first session
 	}
-	g := o.build.current()
-	next.Failure = g.Env.Scrubber.Text(next.Failure)
 	o.publish(g, &next)
 	if !sameDrift {
 		recordDrift(g, o.name, next.Drift)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"hatchel/adapters/mcp/client"
 	"hatchel/hcl/jsonscan"
 	"hatchel/internal/cut"
+	"hatchel/internal/printable"
 )
 
 // logLevels are the levels of log messages of the protocol, the least severe one first.
@@ -87,6 +89,19 @@ func (l *serverLog) write(m client.Log) {
 		l.dropped = 0
 	}
 	l.log.Debug("upstream log message received", attrs...)
+}
+
+// maxNames is how many characters of the names of tools are logged that no block uses.
+const maxNames = 1000
+
+// logUnused logs the names of tools that no block uses.
+func (l *serverLog) logUnused(names []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.log != nil {
+		text := printable.Line(l.tokens.Scrub(strings.Join(names, ", ")))
+		l.log.Info("upstream tools not served", "count", len(names), "names", cut.Runes(text, maxNames))
+	}
 }
 
 // data returns the data of a message, cleaned: as a string if it is too long, or cannot be read.

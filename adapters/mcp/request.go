@@ -143,8 +143,8 @@ func (r *request) again() *request {
 	return &request{arguments: r.arguments, call: r.call, conversation: r.conversation}
 }
 
-// sentBefore returns a failure, which says no longer that nothing was sent if the server has asked something: it got the
-// call before the answers, and what it did then is not known.
+// sentBefore returns a failure, which no longer says that nothing was sent if the server has asked something: it got
+// the call before the answers, and what it did then is not known.
 func (r *request) sentBefore(f *failure) *failure {
 	if r.conversation.state.Asked > 0 && f.NotSent {
 		f.NotSent, f.SaysNotSent, f.Change = false, false, adapters.ChangeUnknown

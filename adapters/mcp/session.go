@@ -71,7 +71,8 @@ func (s *server) compareLists(env adapters.Env) {
 	s.changed = env.StateChanged
 	s.monitor = drift.New(drift.Options{
 		Pins: *s.file, Compatible: s.OnDrift == driftCompatible, Refresh: s.Refresh, PerCaller: s.callerSpecific(),
-		Changed: s.report, Log: env.Log,
+		Changed: s.report, NotServed: s.messages.logUnused,
+		Scrub: func(text string) string { return s.authorizer.Scrub(text) },
 	})
 }
 

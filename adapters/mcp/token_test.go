@@ -146,3 +146,20 @@ func TestATokenThatAServerRepeatsWhenASessionIsOpenedIsHidden(t *testing.T) {
 		t.Errorf("got %s", report)
 	}
 }
+
+func TestATokenThatADefinitionRepeatsIsHidden(t *testing.T) {
+	s := &mcptest.Server{}
+	repeated := strings.Replace(deleteRepo, `{"type":"object"}`, `{"type":"object","properties":{"`+fetchedToken+`":{}}}`, 1)
+	s.SetTools(repeated, `{"name":"`+fetchedToken+`","inputSchema":{}}`)
+	b := adaptertest.Bind(t, signedIn(t, s))
+	_, err := b.Do(t.Context(), `{}`)
+	f, ok := errors.AsType[*adapters.Fault](err)
+	if !ok {
+		t.Fatalf("got %v", err)
+	}
+	state := b.Handle("github").(adapters.Upstream).UpstreamState()
+	report := fmt.Sprint(f.Cause, state.Drift[0].Changed, state.Drift[0].Found, b.Log.String())
+	if strings.Contains(report, fetchedToken) || strings.Count(report, "(secret)") < 3 {
+		t.Errorf("got %s", report)
+	}
+}

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -18,8 +17,6 @@ import (
 	"hatchel/adapters/mcp/definition"
 	"hatchel/hcl/jsonscan"
 	"hatchel/hcl/schema"
-	"hatchel/internal/cut"
-	"hatchel/internal/printable"
 )
 
 // Options describe what a Monitor compares.
@@ -34,7 +31,10 @@ type Options struct {
 	PerCaller bool
 	// Changed is called when State may return something else, without locks of this package; nil for nobody.
 	Changed func()
-	Log     *slog.Logger // nil discards
+	// NotServed is called once, with the names of tools that a server lists and no block uses; nil for nobody.
+	NotServed func(names []string)
+	// Scrub returns a text of a server without tokens; nil changes nothing.
+	Scrub func(string) string
 }
 
 // Monitor compares the lists of all sessions of a connection with what was reviewed. It is safe for concurrent use.
@@ -53,7 +53,7 @@ type Monitor struct {
 	details  map[string]adapters.Drift // the last drift of each tool, without Pinned
 	unused   int                       // tools of the last list
 	failure  string                    // why the last list was not accepted
-	isLogged bool                      // tools that no block uses were logged
+	isTold   bool                      // NotServed was called
 }
 
 // use is a block that calls a tool, and the type of the arguments that it can send.
@@ -80,8 +80,8 @@ type comparison struct {
 
 // New returns a Monitor without blocks.
 func New(o Options) *Monitor {
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
+	if o.Scrub == nil {
+		o.Scrub = func(text string) string { return text }
 	}
 	return &Monitor{
 		Options: o, uses: map[string][]*use{}, known: map[string]comparison{}, sessions: map[*Session]verdicts{},
@@ -219,7 +219,7 @@ func (m *Monitor) compare(list *client.List) (found verdicts, unused []string) {
 		if _, again := listed[tool.Name]; again {
 			listed[tool.Name] = refused
 			differences[tool.Name] = adapters.Drift{
-				Name: tool.Name, Changed: []string{adapters.DriftRepeated}, Found: string(tool.Raw),
+				Name: tool.Name, Changed: []string{adapters.DriftRepeated}, Found: m.Scrub(string(tool.Raw)),
 			}
 			continue
 		}
@@ -227,7 +227,7 @@ func (m *Monitor) compare(list *client.List) (found verdicts, unused []string) {
 		c, ok := known[tool.Name]
 		if !ok || c.listed != digest {
 			d, v := m.compareTool(tool.Name, tool.Raw, sent)
-			c = comparison{digest, v, d}
+			c = comparison{digest, v, d.Scrubbed(m.Scrub)}
 		}
 		if c.verdict != 0 {
 			differences[tool.Name] = c.drift
@@ -286,18 +286,14 @@ func (m *Monitor) accept(s *Session, found verdicts, unused []string, maySettle 
 	}
 	m.mu.Lock()
 	m.sessions[s], m.latest, m.unused, m.failure = reported, reported, len(unused), ""
-	logs := len(unused) > 0 && !m.isLogged && !maySettle
-	m.isLogged = m.isLogged || logs
+	tells := len(unused) > 0 && !m.isTold && !maySettle && m.NotServed != nil
+	m.isTold = m.isTold || tells
 	m.mu.Unlock()
-	if logs {
-		m.Log.Info("upstream tools not served", "count", len(unused), "names", cut.Runes(printable.Line(
-			strings.Join(unused, ", ")), maxNames))
+	if tells {
+		m.NotServed(unused)
 	}
 	m.report()
 }
-
-// maxNames is how many characters of the names of tools are logged that no block uses.
-const maxNames = 1000
 
 // refuse takes why a list of a session was not accepted.
 func (m *Monitor) refuse(why string) {

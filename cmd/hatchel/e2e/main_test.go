@@ -26,6 +26,10 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	if len(os.Args) > 1 && os.Args[1] == definitionsMode {
+		serveDefinitions(os.Args[2:])
+		os.Exit(0)
+	}
 	flag.Parse()
 	programtest.Main(m, func(program string) {
 		dir := filepath.Dir(program)

@@ -37,8 +37,9 @@ func (s *Set) Upstreams() (all []UpstreamHealth) {
 }
 
 func (s *Set) describeUpstream(name string, u adapters.UpstreamState) UpstreamHealth {
+	u = u.Scrubbed(s.Scrubber.Text)
 	return UpstreamHealth{
-		Connection: name, State: u.State, Error: s.Scrubber.Text(u.Failure), Protocol: u.Protocol, Sessions: u.Sessions,
+		Connection: name, State: u.State, Error: u.Failure, Protocol: u.Protocol, Sessions: u.Sessions,
 		Restarts: u.Restarts, Unused: u.Unused, Drift: DescribeDrift(u.Drift),
 	}
 }
