@@ -69,7 +69,11 @@ func (w *Writer) appendUpstream(dst []byte, c *adapters.Content) []byte {
 		}
 		first = false
 	}
-	notices := c.Notices
+	notices := c.Notices[:len(c.Notices):len(c.Notices)]
+	if size > w.MaxText {
+		notices = append(notices, fmt.Sprintf("Truncated: %s of %s of text are shown. %s", hcl.Size(w.MaxText),
+			hcl.Size(size), w.Hint))
+	}
 	for i := range c.Blocks {
 		b, text := &c.Blocks[i], texts[i]
 		if b.IsText() && len(text) > left {
@@ -77,9 +81,7 @@ func (w *Writer) appendUpstream(dst []byte, c *adapters.Content) []byte {
 				continue
 			}
 			text = text[:CutBefore(text, left)]
-			notices = append(notices[:len(notices):len(notices)],
-				fmt.Sprintf("Truncated: %s of %s of text are shown. %s", hcl.Size(w.MaxText), hcl.Size(size), w.Hint))
-			left = 0
+			left = len(text) // what comes after a text that is cut is left out
 		}
 		left -= len(text)
 		begin()
