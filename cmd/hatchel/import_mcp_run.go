@@ -316,12 +316,20 @@ func (r *mcpRun) updateTools(name string) error {
 			names = append(names, strings.TrimPrefix(e.Source, r.memory.Kind+" "))
 		}
 	}
+	if elsewhere := r.elsewhere(); elsewhere != "" {
+		return misusef("%s has no import of the kind mcp to update, and %s has: add -o %[2]s", folderName(r.dir),
+			elsewhere)
+	}
 	if len(names) == 0 {
 		return misusef("%s has no import of the kind mcp to update: name what to import", folderName(r.dir))
 	}
-	folder, err := r.connections()
-	if err != nil {
-		return err
+	config := &hcl.Config{}
+	if slices.ContainsFunc(names, func(name string) bool { return r.blocks["connection mcp "+name] != "" }) {
+		folder, err := r.connections()
+		if err != nil {
+			return err
+		}
+		config = folder.config
 	}
 	for _, name := range names {
 		s, err := r.newServer(mcp.Known(name), mcp.NewDeclarations(nil), r.newCount())
@@ -331,7 +339,7 @@ func (r *mcpRun) updateTools(name string) error {
 		s.options.Around = r.around(name)
 		r.all = append(r.all, s)
 	}
-	r.askKnown(folder)
+	r.askKnown(config)
 	for _, s := range r.all {
 		if s.err != nil {
 			continue
@@ -343,6 +351,20 @@ func (r *mcpRun) updateTools(name string) error {
 		}
 	}
 	return r.finish()
+}
+
+// elsewhere returns the directory below this one that has imports of servers, if this one has none and it is the only
+// one.
+func (r *mcpRun) elsewhere() string {
+	found, _ := filepath.Glob(filepath.Join(r.dir, "*", importer.ManifestFile))
+	if len(r.known) > 0 || len(found) != 1 {
+		return ""
+	}
+	dir := filepath.Dir(found[0])
+	if known, err := importer.ReadEarlier(dir, r.memory.Kind); err != nil || len(known) == 0 {
+		return ""
+	}
+	return dir
 }
 
 // connections loads the directory.
@@ -360,7 +382,7 @@ func (r *mcpRun) connections() (*loadedFolder, error) {
 }
 
 // askKnown asks the servers of connections of the directory.
-func (r *mcpRun) askKnown(folder *loadedFolder) {
+func (r *mcpRun) askKnown(config *hcl.Config) {
 	defer console.ShowSpinner(r.cmd.ErrOrStderr(), "asking the servers for their tools")()
 	if r.from != "" {
 		r.all[0].listing, r.all[0].err = r.list(r.cmd)
@@ -368,16 +390,16 @@ func (r *mcpRun) askKnown(folder *loadedFolder) {
 	}
 	runParallel(len(r.all), func(i int) {
 		s := r.all[i]
-		at := slices.IndexFunc(folder.config.Connections, func(c *hcl.Connection) bool {
+		at := slices.IndexFunc(config.Connections, func(c *hcl.Connection) bool {
 			return c.Kind == "mcp" && c.Name == s.Name
 		})
 		switch {
 		case at < 0:
 			s.err = fmt.Errorf("the directory has no connection \"mcp\" %q; --url URL imports it", s.Name)
-		case folder.config.Connections[at].Incomplete():
+		case config.Connections[at].Incomplete():
 			s.err = errors.New("its connection needs a value that is missing")
 		default:
-			s.listing, s.err = r.askConnection(folder.config.Connections[at])
+			s.listing, s.err = r.askConnection(config.Connections[at])
 		}
 	})
 }

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"hatchel/adapters/mcp/definition"
+	"hatchel/cmd/hatchel/importer"
 	"hatchel/hcl/jsonscan"
 )
 
@@ -43,23 +45,32 @@ func ReadList(src []byte) (*Listing, error) {
 	return l, nil
 }
 
-// Add adds a definition as the server sent it. One that cannot be pinned, or whose name is there, is refused.
+// maxReportedName is how much of a name that cannot be pinned is printed, in bytes.
+const maxReportedName = 60
+
+// errTwice is the reason for which no definition of a name is imported: calls of it would be refused.
+var errTwice = errors.New("the server lists its name more than once")
+
+// Add adds a definition as the server sent it. One that cannot be pinned is refused, as are all with one name.
 func (l *Listing) Add(raw []byte) {
 	d, err := definition.Parse(raw)
-	if err == nil {
-		for _, other := range l.Tools {
-			if other.Name == d.Name {
-				err = errors.New("the server lists the name twice")
-			}
-		}
+	isSame := func(other definition.Definition) bool { return other.Name == d.Name }
+	if err == nil && slices.ContainsFunc(l.Tools, isSame) {
+		l.Tools, err = slices.DeleteFunc(l.Tools, isSame), errTwice
 	}
-	if err != nil {
-		name := d.Name
-		if name == "" {
-			name = "a tool without a name"
-		}
-		l.Refused = append(l.Refused, Refused{name, err.Error()})
+	if err == nil && slices.Contains(l.Refused, Refused{d.Name, errTwice.Error()}) {
 		return
 	}
-	l.Tools = append(l.Tools, d)
+	if err == nil {
+		l.Tools = append(l.Tools, d)
+		return
+	}
+	name := d.Name
+	if name == "" {
+		if name, _ = jsonscan.LookupText(raw, "name"); name == "" {
+			name = "a tool without a name"
+		}
+		name = importer.Sentence(name, maxReportedName)
+	}
+	l.Refused = append(l.Refused, Refused{name, err.Error()})
 }

@@ -121,12 +121,18 @@ func (g *generator) pin(all []definition.Definition) error {
 	return nil
 }
 
+const sandboxText = "The sandbox of %s has no network and no path to write to. If its tools need them, add " +
+	`network = true or write = ["…"] to it.`
+
 // Import generates the connection of a server and its tools.
 func Import(s *Server, l *Listing, o Options) (*importer.Result, error) {
 	g := newGenerator(s, o)
 	g.listing = l
 	if err := g.addConnection(); err != nil {
 		return nil, err
+	}
+	if s.IsProgram() {
+		g.result.Notes = append(g.result.Notes, fmt.Sprintf(sandboxText, s.Name))
 	}
 	return g.result, g.importTools(len(g.result.Blocks))
 }
@@ -276,6 +282,13 @@ func (g *generator) loseOnce(name, kind, detail string) {
 	}
 }
 
+// forget removes the losses of a tool that is left out.
+func (g *generator) forget(name string) {
+	g.result.Losses = slices.DeleteFunc(g.result.Losses, func(l importer.Loss) bool {
+		return l.Name == lossName(name)
+	})
+}
+
 // dropMistakes removes the tools that do not load, and reports them. It reports whether there was one.
 func (g *generator) dropMistakes(before int) (dropped bool, err error) {
 	if g.Check == nil {
@@ -302,6 +315,7 @@ func (g *generator) dropMistakes(before int) (dropped bool, err error) {
 			}
 		case !left[i]:
 			left[i] = true
+			g.forget(g.tools[i].Name)
 			g.result.Lose(g.tools[i].Name, "tool left out", "it would not load: "+m.Text, g.server.Origin)
 		}
 	}

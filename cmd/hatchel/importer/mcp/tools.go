@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 
 	"hatchel/adapters/mcp/definition"
@@ -22,29 +23,43 @@ type tool struct {
 }
 
 const (
-	maxToolName = 64
-	maxTitle    = 120  // bytes
-	maxToolText = 2000 // bytes of a description
-	maxSchema   = 16 << 10
+	maxToolName  = 64
+	maxInputName = 60
+	maxTitle     = 120  // bytes
+	maxToolText  = 2000 // bytes of a description
+	maxSchema    = 16 << 10
 
 	toolLeftOut = "tool left out" // a kind of loss
 )
 
 var toolName = lazyregexp.New(`^[A-Za-z][A-Za-z0-9_-]*$`)
 
-// nameTools gives each selected tool a name that is no other tool's.
+// nameTools gives each selected tool a name that is no other tool's. The names do not depend on the order of the
+// server's list, and a tool whose own name is possible has that.
 func (g *generator) nameTools(selected []definition.Definition) {
 	names := importer.Names{}
 	for name := range g.Taken {
 		names[name] = true
 	}
+	own := importer.Names{}
 	for _, d := range selected {
+		name := g.Prefix + d.Name
+		if toolName.MatchString(name) && len(name) <= maxToolName && !names[name] && d.TaskSupport != "required" {
+			own[name], names[name] = true, true
+		}
+	}
+	byName := func(a, b definition.Definition) int { return strings.Compare(a.Name, b.Name) }
+	for _, d := range slices.SortedFunc(slices.Values(selected), byName) {
 		if d.TaskSupport == "required" {
 			g.lose(d.Name, toolLeftOut, "the server carries it out as a task only, and an mcp block calls tools "+
 				"directly")
 			continue
 		}
 		wanted := g.Prefix + d.Name
+		if own[wanted] {
+			g.tools = append(g.tools, &tool{Definition: d, name: wanted})
+			continue
+		}
 		name := wanted
 		if !toolName.MatchString(name) {
 			name = importer.Identifier(name)
@@ -72,11 +87,19 @@ func (g *generator) nameTools(selected []definition.Definition) {
 		}
 		g.tools = append(g.tools, &tool{Definition: d, name: name})
 	}
+	place := map[string]int{}
+	for i, d := range selected {
+		place[d.Name] = i
+	}
+	slices.SortFunc(g.tools, func(a, b *tool) int { return place[a.Name] - place[b.Name] })
 }
 
 func (g *generator) lose(name, kind, detail string) {
-	g.result.Lose(printable.Reveal(name, ""), kind, detail, g.server.Origin)
+	g.result.Lose(lossName(name), kind, detail, g.server.Origin)
 }
+
+// lossName returns the name of a tool as losses have it.
+func lossName(name string) string { return importer.WithoutCredentials(printable.Reveal(name, "")) }
 
 // describe returns a text of the server for models.
 func (g *generator) describe(name, what, text string, max int) string {
@@ -156,13 +179,15 @@ func (g *generator) inputs(t *tool) (inputs string, arguments []string) {
 	}
 	var out strings.Builder
 	names := importer.Names{}
+	isOwn := func(name string) bool { return openapi.IsIdentifier(name) && len(name) <= maxInputName }
+	for _, p := range properties {
+		names[p.Name] = isOwn(p.Name)
+	}
 	isRenamed := false
 	for _, p := range properties {
 		name := p.Name
-		if !openapi.IsIdentifier(name) {
-			name = importer.Identifier(name)
-		}
-		if name = names.Take(name, 60); name != p.Name {
+		if !isOwn(name) {
+			name = names.Take(importer.Identifier(name), maxInputName)
 			isRenamed = true
 			g.lose(t.Name, "argument renamed", p.Name+" is "+name)
 		}

@@ -44,7 +44,17 @@ func JSONSchema(src []byte, o Options) ([]Property, []importer.Loss, error) {
 		}
 		all = append(all, Property{b.name, b.required, w.member(b.tree, b.required, fallback)})
 	}
-	return all, losses, nil
+	return all, distinct(losses), nil
+}
+
+// distinct returns losses, each once.
+func distinct(losses []importer.Loss) (all []importer.Loss) {
+	for _, l := range losses {
+		if !slices.Contains(all, l) {
+			all = append(all, l)
+		}
+	}
+	return all
 }
 
 func rank(required bool) int {
@@ -63,7 +73,7 @@ func JSONSchemaType(src []byte, o Options) (string, []importer.Loss, error) {
 	branches, losses := expand([]*member{{"result", s, true}}, []string{""}, o, true, true)
 	t := branches[0].tree
 	losses = append(losses, t.inline("result", 0)...)
-	return (&typeWriter{}).typ(t), losses, nil
+	return (&typeWriter{}).typ(t), distinct(losses), nil
 }
 
 func readJSONSchema(src []byte) (*schema, error) {
@@ -74,7 +84,7 @@ func readJSONSchema(src []byte) (*schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := newResolver(&source{ctx: context.Background()})
+	r := newResolver(&source{ctx: context.Background(), single: true})
 	r.documents[d.location] = d
 	reader := &schemaReader{r, map[*yaml.Node]*schema{}, map[*yaml.Node]*schema{}}
 	return follow(reader.schema(node{d, d.root})), nil
@@ -84,8 +94,16 @@ func readJSONSchema(src []byte) (*schema, error) {
 // the tree around it by any, which is a loss, as a description that was cut is.
 func (t *tree) inline(path string, depth int) (losses []importer.Loss) {
 	if whole := stripMarkup(t.schema.text); len(whole) > t.cap && len(t.text) < len(whole) && suspicious(whole) == "" {
-		losses = append(losses, importer.Loss{Kind: "text shortened", Detail: fmt.Sprintf(
-			"the description of %s has %d bytes, and the first %d are written", path, len(whole), len(t.text))})
+		detail := fmt.Sprintf("the description of %s has %d bytes, and the first %d are written", path, len(whole),
+			len(t.text))
+		switch {
+		case t.cap == 0:
+			detail = "its schema is large, so descriptions of inputs and members are left out"
+		case t.cap < textCaps[0]:
+			detail = fmt.Sprintf("its schema is large, so descriptions of inputs and members have at most %d bytes",
+				t.cap)
+		}
+		losses = append(losses, importer.Loss{Kind: "text shortened", Detail: detail})
 	}
 	if t.kind == recursionKind {
 		if of := t.of; t.again && depth < maxInlined {

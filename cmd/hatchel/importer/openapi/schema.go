@@ -319,7 +319,11 @@ func (r *schemaReader) object(s *schema, n node) {
 		required[name.text()] = true
 	}
 	for name, property := range n.get("properties").members() {
-		if name == "" || !property.isMap() && !property.isTrue() {
+		if !property.isMap() && !property.isTrue() {
+			continue
+		}
+		if name == "" {
+			s.lose("member without a name left out", "")
 			continue
 		}
 		must := required[name] || property.get("required").isTrue() // the latter is a common mistake

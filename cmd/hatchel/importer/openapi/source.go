@@ -37,6 +37,7 @@ type source struct {
 	ctx        context.Context
 	root       *os.Root // of files; nil if the document is a URL
 	allowHosts []string // besides the host of the document
+	single     bool     // no other document is read
 	total      int
 	files      int
 }
@@ -93,6 +94,9 @@ func reasonOf(err error) error {
 
 // resolve returns the location that a reference in the document at base names.
 func (s *source) resolve(base, ref string) (string, error) {
+	if s.single {
+		return "", errors.New("other documents are not read")
+	}
 	if isURL(base) || isURL(ref) {
 		from, err := url.Parse(base)
 		if err != nil {
