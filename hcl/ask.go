@@ -2,6 +2,8 @@ package hcl
 
 import (
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -32,6 +34,16 @@ type Ask struct {
 
 // Roots asks for the folders that the user has opened.
 type Roots struct{}
+
+// UpstreamAsks reports whether a key is that of a question that an MCP server may ask the client during the operation:
+// the name of its connection and a number. A step that runs several times asks nothing.
+func (w *Operation) UpstreamAsks(key string) bool {
+	connection, number, _ := strings.Cut(key, ".")
+	n, err := strconv.Atoi(number)
+	return err == nil && n > 0 && slices.ContainsFunc(w.Steps, func(s *Step) bool {
+		return s.Backend.Effects.Upstream == connection && s.Each == nil && s.Repeat == nil
+	})
+}
 
 // Asks reports whether a step of the operation asks the client.
 func (w *Operation) Asks() bool {

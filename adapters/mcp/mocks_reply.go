@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 
 	"hatchel/adapters/mcp/client"
 	"hatchel/hcl/mock"
@@ -69,11 +70,15 @@ func (m *mockedServer) encode(reply *mock.Reply, out *client.Result, content []a
 
 func textBlocks(text string) []any { return []any{map[string]any{"type": "text", "text": text}} }
 
-// encodeQuestion returns a question with these parameters.
+// encodeQuestion returns a question with these parameters. That of a page has the mode by which it is told from a form.
 func encodeQuestion(key string, params any) (q client.Question, err error) {
 	q.Key = key
 	if q.Method, err = questionMethod(params); err != nil {
 		return q, err
+	}
+	if object, _ := params.(map[string]any); object["url"] != nil {
+		object = maps.Clone(object)
+		object["mode"], params = "url", object
 	}
 	q.Params, err = value.AppendJSON(nil, params)
 	return q, err

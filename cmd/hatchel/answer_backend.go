@@ -3,21 +3,11 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
-	"strings"
 
 	"hatchel/hcl"
 	"hatchel/hcl/schema"
 	"hatchel/runtime/edge/mcp"
 )
-
-// asksOfBackends reports whether a key is that of a question of another MCP server that an operation calls: the name
-// of its connection, and a number.
-func asksOfBackends(op *hcl.Operation, key string) bool {
-	connection, _, ok := strings.Cut(key, ".")
-	isCalled := func(s *hcl.Step) bool { return s.Backend.Effects.Upstream == connection }
-	return ok && slices.ContainsFunc(op.Steps, isCalled)
-}
 
 // readBackendAsk returns a question of another MCP server as that of an ask block.
 func readBackendAsk(q mcp.Question) (*hcl.Ask, error) {

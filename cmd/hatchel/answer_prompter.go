@@ -42,7 +42,7 @@ func newPrompter(op *hcl.Operation, flags []string, t *promptTerminal) (*prompte
 		}
 		ask := p.asks[key]
 		switch {
-		case ask == nil && asksOfBackends(op, key):
+		case ask == nil && op.UpstreamAsks(key):
 			p.texts[key] = text
 			continue
 		case ask == nil:

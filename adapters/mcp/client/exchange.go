@@ -131,7 +131,9 @@ func (x *exchange) showProgress(params []byte) {
 		return
 	}
 	if total, ok := jsonscan.Lookup(params, "total"); ok {
-		p.Total, _ = strconv.ParseFloat(string(total), 64)
+		if n, err := strconv.ParseFloat(string(total), 64); err == nil { // otherwise it is infinite
+			p.Total = n
+		}
 	}
 	p.Message, _ = jsonscan.LookupText(params, "message")
 	now := time.Now()

@@ -215,6 +215,7 @@ const maxRounds = 100 // of questions of one call
 func (r *running) request(ctx context.Context, caller *mcp.Caller) error {
 	ctx = call.WithApprover(ctx, r.approve)
 	req := &mcp.CallRequest{Name: r.Target, Arguments: r.encoded, Caller: caller}
+	answered := map[string]bool{}
 	for range maxRounds {
 		questions, err := r.send(ctx, req)
 		if err != nil || questions == nil {
@@ -227,7 +228,11 @@ func (r *running) request(ctx context.Context, caller *mcp.Caller) error {
 				return fmt.Errorf("the call asks the question %q, and the test has no answer. Write answer %[1]q "+
 					"{ accept = { … } }, or decline = true", q.Key)
 			}
-			answers[q.Key] = answer
+			if answered[q.Key] {
+				return fmt.Errorf("the question %q refuses the answer of the test, and is asked again. Write an "+
+					"answer that its form accepts", q.Key)
+			}
+			answers[q.Key], answered[q.Key] = answer, true
 		}
 		encoded, err := value.AppendJSON(nil, answers)
 		if err != nil {

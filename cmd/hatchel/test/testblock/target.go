@@ -88,7 +88,8 @@ func (b *block) operations(do func(*hcl.Operation)) {
 	}
 }
 
-// findAsk returns the question of an answer, and reports one that is never asked.
+// findAsk returns the question of an answer, and reports one that is never asked. It returns nil for a question of an
+// MCP server, which mocks ask.
 func (b *block) findAsk(d *decode.Decoder, n *hclsyntax.Block) (ask *hcl.Ask) {
 	var keys []string
 	b.operations(func(op *hcl.Operation) {
@@ -104,7 +105,7 @@ func (b *block) findAsk(d *decode.Decoder, n *hclsyntax.Block) (ask *hcl.Ask) {
 			}
 		}
 	})
-	if ask == nil {
+	if ask == nil && !b.op.UpstreamAsks(n.Labels[0]) {
 		d.Errorf(n.LabelRanges[0], "Unknown question", "The %s %q asks no question %q.%s", b.kind, b.op.Name,
 			n.Labels[0], diag.SuggestOr(n.Labels[0], keys, diag.ListAre(keys)))
 	}
