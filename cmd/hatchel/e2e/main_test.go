@@ -6,8 +6,11 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
+	"syscall"
 	"testing"
+	"time"
 
 	"hatchel/internal/programtest"
 )
@@ -29,6 +32,13 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == definitionsMode {
 		serveDefinitions(os.Args[2:])
 		os.Exit(0)
+	}
+	if len(os.Args) == 3 && os.Args[1] == programMode {
+		serveProgram()
+	}
+	if len(os.Args) == 3 && os.Args[1] == leftMode {
+		signal.Ignore(syscall.SIGTERM)
+		time.Sleep(time.Hour)
 	}
 	flag.Parse()
 	programtest.Main(m, func(program string) {
