@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"hatchel/adapters/credential/auth"
+	"hatchel/adapters/mcp/client"
 	"hatchel/adapters/mcp/definition"
 	"hatchel/adapters/sandbox"
 	"hatchel/hcl"
@@ -58,9 +59,9 @@ const (
 
 // What a server may ask, as in the argument asks.
 const (
-	asksElicitation    = "elicitation"
-	asksElicitationURL = "elicitation.url"
-	asksSampling       = "sampling"
+	asksElicitation    = client.AskForm
+	asksElicitationURL = client.AskPage
+	asksSampling       = client.AskSampling
 	asksRoots          = "roots"
 )
 
@@ -70,11 +71,10 @@ const (
 	defaultIdle         = 10 * time.Minute
 	defaultStartTimeout = 20 * time.Second
 	defaultRefresh      = 5 * time.Minute
-	defaultMaxMessage   = 4 << 20
 )
 
 func (c *connection) spec() hcl.Spec {
-	c.Sessions, c.Idle, c.MaxMessage = sessionsCaller, defaultIdle, defaultMaxMessage
+	c.Sessions, c.Idle, c.MaxMessage = sessionsCaller, defaultIdle, client.DefaultMaxMessage
 	c.Refresh, c.OnDrift = defaultRefresh, driftRefuse
 	return hcl.Join(
 		hcl.ExactlyOneOf("the server",
@@ -90,7 +90,7 @@ func (c *connection) spec() hcl.Spec {
 				"is null is refused.").FixedKeys(),
 			hcl.Block(&c.Auth, "auth", "How requests are authenticated.", (*auth.Block).Spec),
 			hcl.Choice(&c.Protocol, "protocol", "The revision of the protocol that is used with the server.",
-				"2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28").
+				client.Revision20250326, client.Revision20250618, client.Revision20251125, client.Revision20260728).
 				DefaultDoc("what the server supports"),
 			hcl.Choice(&c.Sessions, "sessions", "Who shares a session or a process: each caller has their own, all "+
 				"share one, or each call has its own.", sessionsCaller, sessionsShared, sessionsCall).

@@ -70,12 +70,16 @@ func (l *serverLog) write(m client.Log) {
 	if l.log == nil || !l.log.Enabled(context.Background(), slog.LevelDebug) {
 		return
 	}
-	var clean cleaner
-	data := cut.Runes(l.tokens.Scrub(string(clean.data(m.Data))), maxLogData)
 	now := time.Now()
 	if now.Sub(l.second) >= time.Second {
 		l.second, l.bytes = now, 0
 	}
+	if l.bytes > maxLogSecond { // reading the message takes time that other calls wait for
+		l.dropped++
+		return
+	}
+	var clean cleaner
+	data := cut.Runes(l.tokens.Scrub(string(clean.data(m.Data))), maxLogData)
 	if l.bytes += len(data); l.bytes > maxLogSecond {
 		l.dropped++
 		return

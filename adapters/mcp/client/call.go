@@ -78,7 +78,7 @@ type Log struct {
 // Definition is the definition of a tool as the server lists it.
 type Definition struct {
 	Name string
-	Raw  []byte // a JSON object that is valid, has no duplicate keys and at most MaxDefinition bytes
+	Raw  []byte // a JSON object that is valid, has no duplicate keys and at most maxDefinition bytes
 }
 
 // List is the list of tools of a server.

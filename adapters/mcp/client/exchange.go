@@ -49,10 +49,10 @@ func (x *exchange) countLocked(bytes, messages int) error {
 	x.messages += messages
 	switch {
 	case x.failed != nil || x.endless:
-	case x.bytes > MaxCallBytes:
-		x.failed = &limitError{fmt.Sprintf("the server sent more than %d bytes during one call", MaxCallBytes)}
-	case x.messages > MaxCallMessages:
-		x.failed = &limitError{fmt.Sprintf("the server sent more than %d messages during one call", MaxCallMessages)}
+	case x.bytes > maxCallBytes:
+		x.failed = &limitError{fmt.Sprintf("the server sent more than %d bytes during one call", maxCallBytes)}
+	case x.messages > maxCallMessages:
+		x.failed = &limitError{fmt.Sprintf("the server sent more than %d messages during one call", maxCallMessages)}
 	}
 	return x.failed
 }

@@ -1,6 +1,7 @@
 package client_test
 
 import (
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
@@ -97,6 +98,12 @@ var hostileAnswers = map[string]struct {
 		w.Header().Set("Content-Type", "text/event-stream")
 		endless(w, `data: {"jsonrpc":"2.0","id":1,"method":"ping"}`+"\n\n")
 	}, client.Invalid, "the server sent 100 messages that belong to no request"},
+	"a body that is small until it is decompressed": {func(w http.ResponseWriter, _ string) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Content-Encoding", "gzip")
+		compressed := gzip.NewWriter(w)
+		endless(compressed, strings.Repeat(" ", 64<<10))
+	}, client.Invalid, "the server sent a message of more than 4194304 bytes"},
 	"deep JSON": {func(w http.ResponseWriter, id string) {
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"content":%s1%s}}`, id, strings.Repeat("[", 100_000),
@@ -319,6 +326,42 @@ func TestAHostileListIsRefusedWhole(t *testing.T) {
 				t.Errorf("%v", err)
 			}
 		})
+	}
+}
+
+// TestAStormOfNotificationsLeavesCallsUnharmed tells a client without end that the list has changed, on the stream that
+// is open for as long as the session.
+func TestAStormOfNotificationsLeavesCallsUnharmed(t *testing.T) {
+	for _, era := range []mcptest.Era{mcptest.Legacy, mcptest.Modern} {
+		server := &mcptest.Server{Era: era, Stateful: true}
+		server.Intercept = func(w http.ResponseWriter, r *http.Request, method string, _ []byte) bool {
+			if r.Method != http.MethodGet && method != "subscriptions/listen" {
+				return false
+			}
+			w.Header().Set("Content-Type", "text/event-stream")
+			endless(w, `data: {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`+"\n\n")
+			return true
+		}
+		var changes atomic.Int64
+		stormy := make(chan struct{})
+		s := open(t, overHTTP(t, server), client.Options{Changed: func() {
+			if changes.Add(1) == 10_000 {
+				close(stormy)
+			}
+		}})
+		stop := watchMemory(t)
+		select {
+		case <-stormy:
+		case <-time.After(patience):
+			t.Fatalf("%d changes are told", changes.Load())
+		}
+		for range 10 {
+			if _, err := s.Call(testContext(t), &client.Request{Name: "other"}); err != nil {
+				t.Error(err)
+			}
+		}
+		stop()
+		s.Close()
 	}
 }
 

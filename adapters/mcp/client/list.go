@@ -12,8 +12,8 @@ import (
 // errListTime is why a list ends that takes too long.
 var errListTime = fmt.Errorf("the list of tools took longer than %s", MaxListTime)
 
-// Tools lists the tools, all pages, within the limits MaxTools, MaxListBytes, MaxPages, MaxListTime and
-// MaxDefinition. The error is an [*Error]; of Invalid if a limit is exceeded, because a list that is cut proves
+// Tools lists the tools, all pages, within the limits maxTools, maxListBytes, maxPages, MaxListTime and
+// maxDefinition. The error is an [*Error]; of Invalid if a limit is exceeded, because a list that is cut proves
 // nothing.
 func (s *Session) Tools(ctx context.Context) (List, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, MaxListTime, errListTime)
@@ -22,15 +22,15 @@ func (s *Session) Tools(ctx context.Context) (List, error) {
 	var params []byte
 	bytes := 0
 	for page := 1; ; page++ {
-		if page > MaxPages {
-			return List{}, invalid("the server lists its tools on more than %d pages", MaxPages)
+		if page > maxPages {
+			return List{}, invalid("the server lists its tools on more than %d pages", maxPages)
 		}
 		m, err := s.do(ctx, s.newExchange("tools/list", params))
 		if err != nil {
 			return List{}, err
 		}
-		if bytes += m.size; bytes > MaxListBytes {
-			return List{}, invalid("the list of tools has more than %d bytes", MaxListBytes)
+		if bytes += m.size; bytes > maxListBytes {
+			return List{}, invalid("the list of tools has more than %d bytes", maxListBytes)
 		}
 		if err := list.add(m); err != nil {
 			return List{}, err
@@ -55,10 +55,10 @@ func (l *List) add(m *message) error {
 		switch {
 		case d.Name == "":
 			problem = invalid("the list of tools has a definition without a name")
-		case len(value) > MaxDefinition:
-			problem = invalid("the definition of %q has more than %d bytes", jsonscan.Excerpt(d.Name), MaxDefinition)
-		case len(l.Tools) == MaxTools:
-			problem = invalid("the server lists more than %d tools", MaxTools)
+		case len(value) > maxDefinition:
+			problem = invalid("the definition of %q has more than %d bytes", jsonscan.Excerpt(d.Name), maxDefinition)
+		case len(l.Tools) == maxTools:
+			problem = invalid("the server lists more than %d tools", maxTools)
 		}
 		l.Tools = append(l.Tools, d)
 		return problem == nil

@@ -37,7 +37,7 @@ func (m *message) isAnswerTo(id string) bool {
 
 var (
 	errNoMessage   = errors.New("the server sent a JSON text that is no message of JSON-RPC")
-	errManyBatched = fmt.Errorf("the server sent more than %d messages in one batch", MaxCallMessages)
+	errManyBatched = fmt.Errorf("the server sent more than %d messages in one batch", maxCallMessages)
 )
 
 var scanners = sync.Pool{New: func() any { return new(jsonscan.Scanner) }}
@@ -71,7 +71,7 @@ func parse(data []byte) ([]*message, error) {
 			return nil, wrapSyntax(s.Fail("more text after the value"))
 		case !more:
 			return list, nil
-		case len(list) == MaxCallMessages:
+		case len(list) == maxCallMessages:
 			return nil, errManyBatched
 		}
 		start := s.Pos()

@@ -58,7 +58,7 @@ func (s *Session) negotiate(ctx context.Context) error {
 	if wanted != "" && wanted != Revision20260728 {
 		err := s.initialize(ctx, wanted)
 		if err != nil {
-			s.options.Memory.Forget()
+			s.options.Memory.forget()
 		}
 		return err
 	}

@@ -25,14 +25,14 @@ const (
 // The limits of what a server sends.
 const (
 	DefaultMaxMessage = 4 << 20          // bytes of a message
-	MaxCallBytes      = 16 << 20         // bytes of all messages of a call
-	MaxCallMessages   = 1000             // messages of a call, the answer among them
+	maxCallBytes      = 16 << 20         // bytes of all messages of a call
+	maxCallMessages   = 1000             // messages of a call, the answer among them
 	MaxQuestions      = 4                // questions of a call
-	MaxTools          = 1000             // definitions of a list
-	MaxListBytes      = 4 << 20          // bytes of all pages of a list
-	MaxPages          = 100              // pages of a list
+	maxTools          = 1000             // definitions of a list
+	maxListBytes      = 4 << 20          // bytes of all pages of a list
+	maxPages          = 100              // pages of a list
 	MaxListTime       = 30 * time.Second // of a list
-	MaxDefinition     = 64 << 10         // bytes of a definition
+	maxDefinition     = 64 << 10         // bytes of a definition
 	MaxDepth          = 64               // levels of nesting of a message
 )
 
@@ -87,8 +87,8 @@ type Memory struct {
 	revision string // that was negotiated last; Revision20251125 if the server has ended during server/discover
 }
 
-// Forget drops what was remembered, so that the next session negotiates again.
-func (m *Memory) Forget() { m.set("") }
+// forget drops what was remembered, so that the next session negotiates again.
+func (m *Memory) forget() { m.set("") }
 
 func (m *Memory) set(revision string) {
 	if m == nil {

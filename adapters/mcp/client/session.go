@@ -103,7 +103,7 @@ func (s *Session) end(err error) {
 	}
 	s.ended, s.err = true, err
 	if err != nil {
-		s.options.Memory.Forget()
+		s.options.Memory.forget()
 	}
 	s.cancel()
 	close(s.done)
@@ -364,8 +364,8 @@ func (s *Session) readCall(m *message, x *exchange) (*Result, error) {
 // readRequired reads a result that asks questions. The session answers those for roots itself.
 func (s *Session) readRequired(m *message) error {
 	required := &InputRequired{State: m.text("requestState")}
-	if len(required.State) > MaxDefinition {
-		return invalid("the server sent a state of more than %d bytes", MaxDefinition)
+	if len(required.State) > maxDefinition {
+		return invalid("the server sent a state of more than %d bytes", maxDefinition)
 	}
 	requests := m.members.Get("inputRequests")
 	if requests != nil && !isObject(requests) {
