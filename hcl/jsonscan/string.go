@@ -42,20 +42,27 @@ func escapeLen(d []byte) int {
 	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
 		return 2
 	case 'u':
-		r, ok := parseHex4(d[2:])
-		switch {
-		case !ok:
-			return 0
-		case !utf16.IsSurrogate(r) || len(d) < 8 || d[6] != '\\' || d[7] != 'u':
-			return 6
-		}
-		low, ok := parseHex4(d[8:])
-		if !ok || utf16.DecodeRune(r, low) == utf8.RuneError {
-			return 6
-		}
-		return 12
+		_, n := unicodeEscape(d)
+		return n
 	}
 	return 0
+}
+
+// unicodeEscape returns the character that a \u sequence stands for, and its length, as escapeLen does. A lone surrogate
+// stands for itself.
+func unicodeEscape(d []byte) (r rune, length int) {
+	r, ok := parseHex4(d[2:])
+	switch {
+	case !ok:
+		return 0, 0
+	case !utf16.IsSurrogate(r) || len(d) < 8 || d[6] != '\\' || d[7] != 'u':
+		return r, 6
+	}
+	low, ok := parseHex4(d[8:])
+	if pair := utf16.DecodeRune(r, low); ok && pair != utf8.RuneError {
+		return pair, 12
+	}
+	return r, 6
 }
 
 // isLoneSurrogate reports whether an escape sequence of a known length is one half of a pair.
@@ -95,7 +102,7 @@ func Unescape(dst, content []byte) []byte {
 		}
 		dst = append(dst, content[i:i+plain]...)
 		i += plain
-		n := escapeLen(content[i:])
+		n := 2
 		switch e := content[i+1]; e {
 		case 'b':
 			dst = append(dst, '\b')
@@ -108,12 +115,9 @@ func Unescape(dst, content []byte) []byte {
 		case 't':
 			dst = append(dst, '\t')
 		case 'u':
-			r, _ := parseHex4(content[i+2:])
-			if n == 12 {
-				low, _ := parseHex4(content[i+8:])
-				r = utf16.DecodeRune(r, low)
-			}
-			dst = utf8.AppendRune(dst, r)
+			var r rune
+			r, n = unicodeEscape(content[i:])
+			dst = utf8.AppendRune(dst, r) // U+FFFD for a lone surrogate
 		default:
 			dst = append(dst, e)
 		}
@@ -130,28 +134,12 @@ func Text(value []byte) (string, bool) {
 	return string(text), ok
 }
 
-// unescaped is Unescape for a text of its own, which is allocated once.
+// unescaped is Unescape for a text of its own, whose memory has at most twice its length.
 func unescaped(content []byte) string {
-	size := len(content)
-	for i := 0; ; {
-		plain := bytes.IndexByte(content[i:], '\\')
-		if plain < 0 {
-			break
-		}
-		i += plain
-		n, decoded := escapeLen(content[i:]), 1
-		if content[i+1] == 'u' {
-			r, _ := parseHex4(content[i+2:])
-			switch decoded = utf8.RuneLen(r); {
-			case n == 12:
-				decoded = 4 // a pair of surrogates
-			case decoded < 0:
-				decoded = len("\uFFFD")
-			}
-		}
-		i, size = i+n, size-n+decoded
+	text := Unescape(make([]byte, 0, len(content)), content)
+	if len(text) < cap(text)/2 {
+		return string(text)
 	}
-	text := Unescape(make([]byte, 0, size), content)
 	return unsafe.String(unsafe.SliceData(text), len(text))
 }
 
