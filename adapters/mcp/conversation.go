@@ -88,8 +88,7 @@ type conversationError struct{ error }
 func (e conversationError) Unwrap() error { return e.error }
 
 // send calls the server with a function, and asks the client what the server asks. Req has no arguments and no
-// functions.
-// The error is one of client.Session.Call, or a conversationError.
+// functions. The error is one of client.Session.Call, or a conversationError.
 func (c *conversation) send(ctx context.Context, send callTool, req *client.Request) (*client.Result, error) {
 	req.Arguments, req.State = c.state.Arguments, c.state.State
 	relay := &relay{call: c.call, action: c.action, token: c.fetched}
@@ -143,6 +142,9 @@ func (c *conversation) askRequired(ctx context.Context, req *client.Request, req
 func (c *conversation) respond(req *client.Request) error {
 	if len(c.answers) != len(c.state.Pending) {
 		return errors.New("a paused call has other answers than questions")
+	}
+	if len(c.answers) == 0 {
+		return nil // a call that answers nothing has no inputResponses
 	}
 	req.Responses = make(map[string]client.Answer, len(c.answers))
 	for i, p := range c.state.Pending {

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -79,6 +81,15 @@ func TestACallSendsItsArgumentsAndReturnsTheResult(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := &mcptest.Server{Era: era, Stateful: era == mcptest.Legacy}
 			s.SetTools(createIssue, deleteRepo)
+			s.Intercept = func(_ http.ResponseWriter, _ *http.Request, method string, request []byte) bool {
+				var sent struct{ Params map[string]json.RawMessage }
+				err := json.Unmarshal(request, &sent)
+				names := slices.Sorted(maps.Keys(sent.Params))
+				if method == "tools/call" && (err != nil || !slices.Equal(names, []string{"_meta", "arguments", "name"})) {
+					t.Errorf("the parameters are %s, %v", names, err)
+				}
+				return false
+			}
 			s.Handle("create_issue", func(*mcptest.Call) (any, error) {
 				return map[string]any{
 					"content":           []any{map[string]any{"type": "text", "text": "Done\u202e: 9007199254740993"}},
