@@ -143,7 +143,7 @@ func (a *action) exchange(ctx context.Context, r *request) (result *client.Resul
 // attempt sends a request once, in a session of its caller in which the tool is as reviewed.
 func (a *action) attempt(ctx context.Context, r *request, sent *client.Request) (*client.Result, *failure) {
 	s := a.server
-	detached, err := s.detach(ctx, r.call)
+	detached, err := s.detach(r.call)
 	if err != nil {
 		return nil, s.openFailure(r, err)
 	}

@@ -153,11 +153,15 @@ func (r *request) sentBefore(f *failure) *failure {
 }
 
 // detach returns the request for what a session does outside of calls, such as listing its tools: it outlives the call,
-// of which it keeps the identity of the caller if the headers depend on it.
-func (s *server) detach(ctx context.Context, call *adapters.Call) (*request, error) {
-	frame := hcl.NewFrame(context.WithoutCancel(ctx), s.dir, time.Now)
+// of which it keeps the identity of the caller if the headers depend on it. All calls share it if they do not, unless a
+// person traces the call.
+func (s *server) detach(call *adapters.Call) (*request, error) {
+	if !s.perCaller && call.Trace == nil {
+		return s.outside, nil
+	}
+	frame := &hcl.Frame{}
 	detached := &adapters.Call{Frame: frame, Trace: call.Trace}
-	if s.callerSpecific() && call.Frame.Caller != nil {
+	if s.perCaller && call.Frame.Caller != nil {
 		text, err := value.AppendJSON(nil, call.Frame.ReadCaller())
 		if err != nil {
 			return nil, err
@@ -177,31 +181,32 @@ func (s *server) detach(ctx context.Context, call *adapters.Call) (*request, err
 func (s *server) newHeader(ctx context.Context) (nethttp.Header, error) {
 	sent, ok := ctx.Value(requestKey{}).(*request)
 	if !ok {
-		if s.callerSpecific() {
+		if s.perCaller {
 			return nil, errNoCaller
 		}
-		sent = &request{call: &adapters.Call{Frame: hcl.NewFrame(ctx, s.dir, time.Now)}}
+		sent = s.outside
 	}
-	sent.mu.Lock()
-	defer sent.mu.Unlock()
-	if sent.last == nil || sent.outlives {
-		h, err := s.compileHeaders(ctx, sent)
-		if err != nil {
+	last := sent.lastHeaders()
+	if last == nil || sent.outlives {
+		var err error
+		if last, err = s.compileHeaders(ctx, sent); err != nil {
 			return nil, err
 		}
-		sent.last = h
+		sent.keepHeaders(last)
 	}
-	return sent.last.header.Clone(), nil
+	return last.header.Clone(), nil
 }
 
-// compileHeaders computes the headers of a request. The caller holds sent.mu.
+// compileHeaders computes the headers of a request.
 func (s *server) compileHeaders(ctx context.Context, sent *request) (*headers, error) {
-	call := *sent.call
-	if sent.outlives { // each computation has the memory of a call
-		frame := *call.Frame
-		call.Frame = &frame
+	call := sent.call
+	if sent.outlives { // each computation has the locals and the memory of a call
+		copied := *call
+		copied.Frame = hcl.NewFrame(ctx, s.dir, time.Now)
+		copied.Frame.Caller = call.Frame.Caller
+		call = &copied
 	}
-	r := &headers{call: &call, header: nethttp.Header{"User-Agent": {s.userAgent}}}
+	r := &headers{call: call, header: nethttp.Header{"User-Agent": {s.userAgent}}}
 	if err := r.AddHeaders(r.call.Frame, s.Headers); err != nil {
 		return nil, err
 	}
@@ -240,6 +245,12 @@ func (s *server) scrub(r *request, text string) string {
 		text = last.fetched.Text(adapters.Scrub(text, last.secrets))
 	}
 	return s.authorizer.Scrub(text)
+}
+
+func (r *request) keepHeaders(sent *headers) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.last = sent
 }
 
 // lastHeaders returns the headers that were sent last; nil before the first.

@@ -12,6 +12,7 @@ import (
 	"hatchel/adapters/mcp/drift"
 	"hatchel/adapters/mcp/pool"
 	"hatchel/adapters/mcp/process"
+	"hatchel/hcl"
 	"hatchel/internal/service"
 )
 
@@ -22,7 +23,9 @@ type server struct {
 	dir       string // of the configuration
 	userAgent string
 	version   string
-	changed   func() // is called when UpstreamState may return something else; nil for nobody
+	changed   func()   // is called when UpstreamState may return something else; nil for nobody
+	perCaller bool     // requests depend on the caller
+	outside   *request // for what sessions do outside of calls, if requests do not depend on the caller
 
 	transport  client.Transport
 	memory     client.Memory
@@ -44,7 +47,8 @@ type server struct {
 func open(ctx context.Context, c *connection, env adapters.Env) (any, error) {
 	s := &server{
 		connection: c, name: env.ConnectionName, dir: env.Dir, userAgent: "hatchel/" + env.Version,
-		version: env.Version,
+		version: env.Version, perCaller: c.callerSpecific(),
+		outside: &request{call: &adapters.Call{Frame: &hcl.Frame{}}, outlives: true},
 	}
 	s.compareLists(env)
 	if env.Mocks != nil {

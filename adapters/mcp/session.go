@@ -70,7 +70,7 @@ func (s *server) maxSessions() int {
 func (s *server) compareLists(env adapters.Env) {
 	s.changed = env.StateChanged
 	s.monitor = drift.New(drift.Options{
-		Pins: *s.file, Compatible: s.OnDrift == driftCompatible, Refresh: s.Refresh, PerCaller: s.callerSpecific(),
+		Pins: *s.file, Compatible: s.OnDrift == driftCompatible, Refresh: s.Refresh, PerCaller: s.perCaller,
 		Changed: s.report, NotServed: s.messages.logUnused,
 		Scrub: func(text string) string { return s.authorizer.Scrub(text) },
 	})
@@ -136,7 +136,7 @@ func (s *server) begin(
 // owner returns whose session a call uses. Over HTTP with 2026-07-28, which has no sessions, callers share one, unless
 // the server may list something else for each of them.
 func (s *server) owner(call *adapters.Call) string {
-	if s.callerSpecific() {
+	if s.perCaller {
 		return call.Owner
 	}
 	s.mu.Lock()

@@ -32,7 +32,7 @@ const minWatch = 10 * time.Second
 func (s *server) Watch() {
 	if s.launcher != nil {
 		s.startAtLoad()
-	} else if s.sessions != nil && !s.callerSpecific() {
+	} else if s.sessions != nil && !s.perCaller {
 		s.visitAfter(0)
 	}
 }
@@ -85,7 +85,7 @@ func (s *server) stopWatching() {
 
 // Ping implements adapters.Health. A server that gets the credentials of callers cannot be asked without one.
 func (s *server) Ping(ctx context.Context) error {
-	if s.sessions == nil || s.callerSpecific() {
+	if s.sessions == nil || s.perCaller {
 		return nil
 	}
 	if s.launcher != nil {
@@ -104,7 +104,7 @@ func (s *server) Ping(ctx context.Context) error {
 // Probe implements adapters.Prober, for validate --connect: it reports that the tool is not as reviewed.
 func (a *action) Probe(ctx context.Context) (*schema.Type, error) {
 	s := a.server
-	if s.sessions == nil || s.callerSpecific() {
+	if s.sessions == nil || s.perCaller {
 		return nil, nil // as Ping
 	}
 	lease, err := s.sessions.Acquire(ctx, "")
