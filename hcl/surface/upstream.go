@@ -59,8 +59,11 @@ func (s *stepsComparison) upstream(a, b *Step) {
 // upstreamArguments are the arguments of connections to other MCP servers with rules of their own.
 var upstreamArguments = []string{
 	"asks", "ask_hosts", "roots", "sessions", "on_drift", "protocol", "max_sessions", "idle", "max_message", "start",
-	"start_timeout",
+	"start_timeout", "refresh",
 }
+
+// refreshDefault is how old the list of a server may be without the argument refresh.
+const refreshDefault = `"5m"`
 
 // sessionSharing are the values of sessions, from that with which least is shared.
 var sessionSharing = []string{`"call"`, `"caller"`, `"shared"`}
@@ -72,6 +75,8 @@ func upstreamClass(path, old, new string) Class {
 		return classIf(!grantsLess(old, new))
 	case "on_drift":
 		return classIf(new == `"compatible"`)
+	case "refresh":
+		return classIf(!isLower(cmp.Or(old, refreshDefault), cmp.Or(new, refreshDefault)))
 	case "sessions":
 		shared := func(value string) int { return slices.Index(sessionSharing, cmp.Or(value, `"caller"`)) }
 		return classIf(shared(new) < 0 || shared(old) < 0 || shared(new) > shared(old))
