@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -52,7 +53,43 @@ func serveDefinitions(arguments []string) {
 		}
 		return nil
 	}
+	s.Handle("create_issue", func(c *mcptest.Call) (any, error) { return repeatKey(c, os.Getenv("KEY")) })
 	s.ServeStdio(context.Background(), os.Stdin, os.Stdout)
+}
+
+// repeatKey answers with the secret of the connection, at the place that the title of the issue names.
+func repeatKey(c *mcptest.Call, key string) (any, error) {
+	var arguments struct{ Title string }
+	if err := json.Unmarshal(c.Arguments, &arguments); err != nil {
+		return nil, err
+	}
+	text := func(text string) map[string]any { return map[string]any{"type": "text", "text": text} }
+	encoded := base64.StdEncoding.EncodeToString([]byte(key))
+	switch arguments.Title {
+	case "text":
+		return map[string]any{"content": []any{
+			text("got " + key), text("got " + key[:5] + "\u200b" + key[5:]), text(encoded), text(fmt.Sprintf("%x", key)),
+			text(strings.ReplaceAll(url.QueryEscape(key), "-", "%2D")),
+		}}, nil
+	case "resources":
+		return map[string]any{"content": []any{
+			map[string]any{"type": "resource", "resource": map[string]any{"uri": "file:///" + key, "text": key, "mimeType": "text/" + key}},
+			map[string]any{"type": "resource", "resource": map[string]any{"uri": "file:///x", "blob": encoded}},
+			map[string]any{"type": "resource_link", "uri": "https://a.example/" + key, "name": key},
+			map[string]any{"type": "image", "mimeType": "image/png", "data": encoded},
+		}}, nil
+	case "structured":
+		return mcptest.Structured(map[string]any{"number": 1, "got": key, key: []any{key, encoded}}), nil
+	case "failure":
+		return mcptest.Failure("got " + key), nil
+	case "error":
+		return nil, &mcptest.Error{Code: -32000, Message: "got " + key}
+	case "progress":
+		c.Progress(1, 2, "got "+key)
+		c.Log("error", "got "+key)
+		c.Log(key, "got "+key)
+	}
+	return mcptest.Text("%s", arguments.Title), nil
 }
 
 const (
@@ -103,6 +140,9 @@ func startDrift(t *testing.T, era, transport string) *driftServer {
 		s := &mcptest.Server{Era: upstreamEras[era], Stateful: era == "legacy"}
 		server = fmt.Sprintf("url = %q\n  auth { bearer = secret.key }", s.Start(t))
 		d.set, d.calls = s.SetTools, func() int { return len(s.Calls()) }
+		s.Handle("create_issue", func(c *mcptest.Call) (any, error) {
+			return repeatKey(c, strings.TrimPrefix(c.Header.Get("Authorization"), "Bearer "))
+		})
 	} else {
 		server = d.useProgram(era)
 	}
@@ -132,7 +172,10 @@ connection "mcp" %[1]q {
 tool %[1]q {
   description = "Open an issue."
   input "title" { type = string({ max_length = 100 }) }
-  mcp %[1]q { call = "create_issue" }
+  mcp %[1]q {
+    call         = "create_issue"
+    forward_logs = "debug"
+  }
 }
 tool "other_%[1]s" {
   description = "Read an issue."
@@ -432,12 +475,40 @@ func testDrift(t *testing.T, d *driftServer) {
 	}
 }
 
-// A server that repeats the secret of its connection in a definition shows it to nobody.
-func TestServeShowsNoSecretThatADefinitionRepeats(t *testing.T) {
+// body returns the whole answer to a call, with its progress and log messages.
+func (d *driftServer) body(title string) string {
+	d.t.Helper()
+	const meta = `{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},` +
+		`"progressToken":"p","io.modelcontextprotocol/logLevel":"debug"}`
+	request := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"refuse","arguments":{"title":%q},"_meta":%s}}`,
+		title, meta)
+	_, body := d.do("ann", http.MethodPost, "/mcp", request, "Accept", "application/json, text/event-stream",
+		"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", "refuse")
+	return body
+}
+
+// A server that repeats the secret of its connection in a result or in a definition shows it to nobody.
+func TestServeShowsNoSecretThatAServerRepeats(t *testing.T) {
 	for _, transport := range []string{"http", "program"} {
 		t.Run(transport, func(t *testing.T) {
 			t.Parallel()
 			d := startDrift(t, "legacy", transport)
+			encoded := base64.StdEncoding.EncodeToString([]byte(upstreamKey))
+			for _, title := range []string{"text", "resources", "structured", "failure", "error", "progress"} {
+				body := d.body(title)
+				for _, spelling := range []string{upstreamKey, encoded, fmt.Sprintf("%x", upstreamKey), upstreamKey[:10]} {
+					if strings.Contains(body, spelling) {
+						t.Errorf("%s: %s", title, body)
+					}
+				}
+				checkContains(t, body, "(secret)")
+				if title == "progress" {
+					checkContains(t, body, "notifications/progress")
+				}
+				if title == "progress" && transport == "http" { // a log message of a program names no call
+					checkContains(t, body, "notifications/message")
+				}
+			}
 			d.set(replaceIssue(t, `"properties":{"title"`, `"properties":{"`+upstreamKey+`":{"type":"string","description":"`+upstreamKey+
 				`"},"title"`), strings.Replace(otherIssue, "Reads", upstreamKey, 1), `{"name":"`+upstreamKey+`","inputSchema":{"type":"object"}}`)
 			answer := d.call("refuse", `{"title":"x"}`)
