@@ -499,6 +499,36 @@ func TestAToolThatIsUsedFromNowOnIsCompared(t *testing.T) {
 	})
 }
 
+func TestACallDoesNotRelyOnAListThatTheServerHasTakenBackMeanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{tools: []string{create, get}, ttl: -1, hold: make(chan struct{}), began: make(chan struct{}, 10)}
+		_, session := begin(t, s, drift.Options{})
+		got := make(chan string, 1)
+		go func() { got <- admit(session, "create_issue") }()
+		<-s.began
+		s.set(strings.Replace(create, "Opens", "Sends", 1), get)
+		session.Changed()
+		close(s.hold)
+		if text := <-got; text != "withdrawn: create_issue has changed: description" {
+			t.Error(text)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) { // a server that never stops saying so
+		s := &server{tools: []string{create, get}, ttl: -1}
+		m := drift.New(drift.Options{Pins: pin(t, create, get), Refresh: time.Hour})
+		defer m.Use("create_issue", nil)()
+		session := m.NewSession()
+		session.Begin(t.Context(), func(ctx context.Context) (client.List, error) {
+			session.Changed()
+			return s.list(ctx)
+		})
+		defer session.Close()
+		if text := admit(session, "create_issue"); text != "ok" || s.count() != 4 {
+			t.Errorf("%s after %d lists", text, s.count())
+		}
+	})
+}
+
 // TestADifferenceIsNamedAsItIsNow lists a tool as it was in a list between, and uses it again.
 func TestADifferenceIsNamedAsItIsNow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

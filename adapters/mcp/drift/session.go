@@ -171,16 +171,27 @@ func (e *ListError) Unwrap() error { return e.Err }
 // errClosed is the error of a check in a session that has ended.
 var errClosed = errors.New("the session has ended")
 
+// maxOvertaken is how often a call lists once more because the server has said during the list that it may have changed.
+const maxOvertaken = 3
+
 // check returns what differs, of a list that is not out of date. Calls that come while the tools are listed wait for
-// that list and then for their own, which they share.
+// that list and then for their own, which they share. A server that says during each list that it has changed is
+// compared by the last one.
 func (s *Session) check(ctx context.Context) (verdicts, error) {
 	s.mu.Lock()
 	if !s.needsList() {
 		defer s.mu.Unlock()
 		return s.found, nil
 	}
-	least := s.rounds + 1
-	for s.done < least {
+	overtaken, least := 0, s.rounds+1
+	for {
+		if s.done >= least {
+			if !s.stale || s.err != nil || overtaken == maxOvertaken {
+				break
+			}
+			overtaken++
+			least = s.rounds + 1
+		}
 		if s.isClosed {
 			s.mu.Unlock()
 			return nil, &ListError{errClosed}
