@@ -66,6 +66,18 @@ var goRows = []*goRow{
 		title: "an access token of `sign_in`, from the second time on", folder: "runtime/edge/auth",
 		benchmark: "OwnToken/again", metric: cpuMetric, bound: 5e3, allocates: true,
 	},
+	{
+		title: "reading a file of definitions of 200 tools of an MCP server", folder: "adapters/mcp/definition",
+		benchmark: "Read200", metric: "ns/op", bound: 20e6, allocates: true,
+	},
+	{
+		title: "the first list of an MCP server with 200 tools, compared with the file", folder: "adapters/mcp/drift",
+		benchmark: "CheckOf200/first", metric: "ns/op", bound: 10e6, allocates: true,
+	},
+	{
+		title: "a later list of that server, without a change", folder: "adapters/mcp/drift",
+		benchmark: "CheckOf200/again", metric: "ns/op", bound: 10e6, allocates: true,
+	},
 }
 
 // cpuMetric is that of benchtest.ReportCPU.

@@ -32,7 +32,7 @@ type calledResult struct {
 // implementProxy calls a tool of an MCP server: at a URL, or, behind the prefix "command:", one that is started. The
 // floor sends the same message with encoding/json and net/http; the SDK's is its server and its client.
 func implementProxy(tool, address string) (*implementation, error) {
-	e, send, err := connectFloor(address)
+	e, send, err := connectFloor(tool, address)
 	if err != nil {
 		return nil, err
 	}
@@ -59,8 +59,8 @@ func implementProxy(tool, address string) (*implementation, error) {
 	}, nil
 }
 
-// connectFloor connects to the server, and returns its revision.
-func connectFloor(address string) (era, exchange, error) {
+// connectFloor connects to the server of a tool, and returns its revision.
+func connectFloor(tool, address string) (era, exchange, error) {
 	if command, ok := strings.CutPrefix(address, "command:"); ok {
 		words := strings.Fields(command)
 		send, err := startPipe(words)
@@ -68,19 +68,20 @@ func connectFloor(address string) (era, exchange, error) {
 	}
 	e, client := modern, &http.Client{Transport: &http.Transport{MaxIdleConns: 256, MaxIdleConnsPerHost: 256}}
 	send := func(ctx context.Context, message []byte, _ int64) ([]byte, error) {
-		return post(ctx, client, address, e, message)
+		return post(ctx, client, address, e, tool, message)
 	}
-	discovered, err := send(context.Background(), fmt.Appendf(nil,
-		`{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{%s}}`, modernMeta), 1)
+	discovered, err := post(context.Background(), client, address, e, "", fmt.Appendf(nil,
+		`{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{%s}}`, modernMeta))
 	if err == nil && bytes.Contains(discovered, []byte(`"error"`)) {
 		e = legacy
-		_, err = send(context.Background(), []byte(initializeBody), 1)
+		_, err = post(context.Background(), client, address, e, "", []byte(initializeBody))
 	}
 	return e, send, err
 }
 
-// post posts a message as a client of one revision, which reads the answer as a document or as a stream of one event.
-func post(ctx context.Context, client *http.Client, address string, e era, message []byte) ([]byte, error) {
+// post posts a message as a client of one revision, with the headers that the revision requires of a call of a tool; tool
+// is empty for other messages. It reads the answer as a document or as a stream of one event.
+func post(ctx context.Context, client *http.Client, address string, e era, tool string, message []byte) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(message))
 	if err != nil {
 		return nil, err
@@ -90,6 +91,9 @@ func post(ctx context.Context, client *http.Client, address string, e era, messa
 	req.Header.Set("Mcp-Protocol-Version", string(e))
 	if e == legacy {
 		req.Header.Set("Mcp-Session-Id", upstream.Session)
+	} else if tool != "" {
+		req.Header.Set("Mcp-Method", "tools/call")
+		req.Header.Set("Mcp-Name", tool)
 	}
 	res, err := client.Do(req)
 	if err != nil {
