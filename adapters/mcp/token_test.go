@@ -1,6 +1,7 @@
 package mcp_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,11 +9,14 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"hatchel/adapters"
 	"hatchel/adapters/adaptertest"
 	"hatchel/adapters/mcp/client/mcptest"
+	"hatchel/hcl"
 	"hatchel/hcl/value"
 )
 
@@ -161,5 +165,84 @@ func TestATokenThatADefinitionRepeatsIsHidden(t *testing.T) {
 	report := fmt.Sprint(f.Cause, state.Drift[0].Changed, state.Drift[0].Found, b.Log.String())
 	if strings.Contains(report, fetchedToken) || strings.Count(report, "(secret)") < 3 {
 		t.Errorf("got %s", report)
+	}
+}
+
+// TestEachCallerHasATokenAndASessionOfTheirOwn exchanges the tokens of callers whose calls run at the same time.
+func TestEachCallerHasATokenAndASessionOfTheirOwn(t *testing.T) {
+	for name, s := range map[string]*mcptest.Server{
+		"with sessions":    {Era: mcptest.Legacy, Stateful: true},
+		"without sessions": {Era: mcptest.Modern},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tokens := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				fmt.Fprintf(w, `{"access_token":"exchanged-%s","token_type":"Bearer","expires_in":3600}`, r.PostFormValue("subject_token"))
+			}))
+			t.Cleanup(tokens.Close)
+			s.SetTools(createIssue, deleteRepo)
+			s.Handle("delete_repo", func(c *mcptest.Call) (any, error) {
+				who := strings.TrimPrefix(c.Header.Get("Authorization"), "Bearer exchanged-token-of-")
+				return mcptest.Text("%s in the session %s", who, c.Header.Get("Mcp-Session-Id")), nil
+			})
+			config := source(t, s.Start(t), fmt.Sprintf(`
+  auth {
+    oauth2 {
+      token_url     = %q
+      client_id     = "me"
+      client_secret = secret.key
+      exchange      = true
+      audience      = "tracker"
+    }
+  }`, tokens.URL), "", `    call = "delete_repo"`)
+			config.HCL += "auth {\n jwt {\n issuer = \"https://login.example\"\n audience = \"hatchel\"\n }\n}\n"
+			b := adaptertest.Bind(t, config)
+			do := func(owner string) (string, error) {
+				call, err := b.Call(t.Context(), `{}`)
+				if err != nil {
+					return "", err
+				}
+				if call.Owner = owner; owner != "" {
+					call.Frame.Caller = hcl.CallerMembers(map[string]any{"subject": owner})
+					call.Token = func(context.Context) (string, time.Time, error) {
+						return "token-of-" + owner, time.Now().Add(time.Hour), nil
+					}
+				}
+				out, err := b.Action.Do(t.Context(), call)
+				if err != nil {
+					return "", err
+				}
+				return out.(map[string]any)["text"].(string), nil
+			}
+			var calls sync.WaitGroup
+			var sessions sync.Map // by caller
+			for i := range 60 {
+				calls.Go(func() {
+					who := fmt.Sprint("caller", i%20)
+					got, err := do(who)
+					caller, session, _ := strings.Cut(got, " in the session ")
+					if err != nil || caller != who {
+						t.Errorf("%s: %q, %v", who, got, err)
+					}
+					if first, ok := sessions.LoadOrStore(who, session); ok && first != session {
+						t.Errorf("%s has the sessions %s and %s", who, first, session)
+					}
+				})
+			}
+			calls.Wait()
+			owners := map[any]any{}
+			sessions.Range(func(who, session any) bool {
+				if other, ok := owners[session]; ok && session != "" {
+					t.Errorf("%s and %s have the same session", who, other)
+				}
+				owners[session] = who
+				return true
+			})
+			before := len(s.Calls())
+			got, err := do("")
+			if fault, ok := errors.AsType[*adapters.Fault](err); !ok || !fault.NotSent || len(s.Calls()) != before {
+				t.Errorf("without a token: %q, %v", got, err)
+			}
+		})
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -363,4 +365,48 @@ func TestAPinThatIsAcceptedWaitsForItsLock(t *testing.T) {
 	if report := s.reload(); report.OK || report.Held {
 		t.Errorf("a file that was edited is served: %+v", report)
 	}
+}
+
+func TestLimitsOfAConnectionHoldForAnUpstreamServer(t *testing.T) {
+	t.Parallel()
+	t.Run("concurrency", func(t *testing.T) {
+		upstream := &mcptest.Server{Era: mcptest.Modern}
+		s := newUpstreamServer(t, upstream, hold.Checker{}, "concurrency = 2")
+		var running, most atomic.Int32
+		upstream.Handle("create_issue", func(*mcptest.Call) (any, error) {
+			n := running.Add(1)
+			defer running.Add(-1)
+			for seen := most.Load(); n > seen && !most.CompareAndSwap(seen, n); seen = most.Load() {
+			}
+			time.Sleep(5 * time.Millisecond)
+			return mcptest.Structured(map[string]any{"number": 7}), nil
+		})
+		var calls sync.WaitGroup
+		for range 12 {
+			calls.Go(func() {
+				if got := s.report(); !strings.HasPrefix(got, "ok: ") {
+					t.Error(got)
+				}
+			})
+		}
+		calls.Wait()
+		if most.Load() > 2 {
+			t.Errorf("%d calls ran at the same time", most.Load())
+		}
+	})
+	t.Run("breaker", func(t *testing.T) {
+		upstream := &mcptest.Server{Era: mcptest.Modern}
+		s := newUpstreamServer(t, upstream, hold.Checker{}, "breaker {\n  failures = 2\n  cooldown = \"1h\"\n}")
+		answered := atomic.Int32{}
+		upstream.Handle("create_issue", func(*mcptest.Call) (any, error) {
+			answered.Add(1)
+			panic(http.ErrAbortHandler)
+		})
+		for range 2 {
+			s.report()
+		}
+		if got := s.report(); !strings.Contains(got, "calls to it are suspended") || answered.Load() != 2 {
+			t.Errorf("after %d calls: %s", answered.Load(), got)
+		}
+	})
 }
