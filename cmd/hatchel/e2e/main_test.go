@@ -22,8 +22,8 @@ var bounds = flag.Bool("bounds", false, "check how long things take")
 var other = flag.String("other", "", "a `program` that half of the processes run, chosen by chance")
 
 func TestMain(m *testing.M) {
-	if len(os.Args) == 2 && os.Args[1] == upstreamMode {
-		if err := serveUpstream(); err != nil {
+	if len(os.Args) == 3 && os.Args[1] == upstreamMode {
+		if err := serveUpstream(os.Args[2]); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

@@ -87,6 +87,10 @@ type goClient struct {
 }
 
 func connectGo(t *testing.T, url, revision string) (*goClient, error) {
+	return connectGoOver(t, &sdk.StreamableClientTransport{Endpoint: url}, revision)
+}
+
+func connectGoOver(t *testing.T, transport sdk.Transport, revision string) (*goClient, error) {
 	// A session outlives the context of a test, which ends before its cleanups.
 	c := &goClient{
 		ctx: context.WithoutCancel(t.Context()), news: make(chan string, 1000), released: make(chan struct{}),
@@ -115,7 +119,7 @@ func connectGo(t *testing.T, url, revision string) (*goClient, error) {
 	})
 	client.AddRoots(&sdk.Root{URI: "file:///srv/project", Name: "project"})
 	var err error
-	c.ClientSession, err = client.Connect(c.ctx, &sdk.StreamableClientTransport{Endpoint: url}, &sdk.ClientSessionOptions{ProtocolVersion: revision})
+	c.ClientSession, err = client.Connect(c.ctx, transport, &sdk.ClientSessionOptions{ProtocolVersion: revision})
 	if err != nil {
 		return nil, err
 	}

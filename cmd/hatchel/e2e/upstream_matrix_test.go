@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"hatchel/internal/programtest"
 	"hatchel/internal/proxytest"
 	"hatchel/internal/sampletest"
@@ -30,10 +32,10 @@ func (c frontCase) String() string {
 var frontRevisions = []string{"2025-06-18", "2025-11-25", "2026-07-28"}
 
 func frontCases() (all []frontCase) {
-	for _, sdk := range []string{"Go", "TypeScript"} {
+	for _, name := range []string{"Go", "TypeScript"} {
 		for _, transport := range []string{"HTTP", "stdio"} {
 			for _, revision := range frontRevisions {
-				all = append(all, frontCase{sdk, transport, revision, 1}, frontCase{sdk, transport, revision, 3})
+				all = append(all, frontCase{name, transport, revision, 1}, frontCase{name, transport, revision, 3})
 			}
 		}
 	}
@@ -53,7 +55,8 @@ func TestClientsOfEachRevisionUseServersOfEachRevision(t *testing.T) {
 	for _, c := range sampletest.Of(t, 2, frontCases()) {
 		t.Run(c.String(), func(t *testing.T) {
 			t.Parallel()
-			dir, database := c.configure(t), emptySchema(t)
+			told := t.TempDir() // of calls that are cancelled
+			dir, database := c.configure(t, told), emptySchema(t)
 			var addresses []string
 			for range c.processes {
 				addresses = append(addresses, strings.TrimPrefix(startReplica(t, dir, database).url, "http://"))
@@ -63,16 +66,30 @@ func TestClientsOfEachRevisionUseServersOfEachRevision(t *testing.T) {
 				url = proxytest.Start(t, nil, addresses...).URL
 			}
 			for _, kind := range sampletest.Of(t, 2, frontKinds) {
-				t.Run(kind.String(), func(t *testing.T) { checkFront(t, kind.connect(t, url+"/mcp", 1)[0]) })
+				t.Run(kind.String(), func(t *testing.T) { checkFront(t, kind.connect(t, url+"/mcp", 1)[0], told) })
+			}
+			if c.processes > 1 {
+				return
+			}
+			for _, revision := range sampletest.Of(t, 1, frontRevisions) {
+				t.Run("Go over stdio "+revision, func(t *testing.T) {
+					cmd := exec.Command("hatchel", "serve", "--stdio", dir)
+					cmd.Env = append(os.Environ(), "STATE="+database)
+					client, err := connectGoOver(t, &sdk.CommandTransport{Command: cmd}, revision)
+					if err != nil {
+						t.Fatal(err)
+					}
+					checkFront(t, client, told)
+				})
 			}
 		})
 	}
 }
 
 // configure returns a directory with the tools of the server.
-func (c frontCase) configure(t *testing.T) (dir string) {
+func (c frontCase) configure(t *testing.T, told string) (dir string) {
 	t.Helper()
-	url, command, read := c.start(t)
+	url, command, read := c.start(t, told)
 	dir = t.TempDir()
 	cmd := exec.Command("hatchel", "import", "mcp", "up", "--url", url, "--all", "--asks", "elicitation,elicitation.url,sampling",
 		"--ask-host", "pages.example", "-o", ".")
@@ -87,7 +104,7 @@ func (c frontCase) configure(t *testing.T) (dir string) {
 	}
 	server := fmt.Sprintf("url = %q", url)
 	if c.transport == "stdio" {
-		server = fmt.Sprintf("command = [%s]\n  sandbox { read = [%s] }", command, read)
+		server = fmt.Sprintf("command = [%s, %q]\n  sandbox {\n    read = [%s]\n    write = [%q]\n  }", command, told, read, told)
 	}
 	text := regexp.MustCompile(`url +=.*`).ReplaceAllLiteralString(string(blocks), fmt.Sprintf("protocol = %q\n  %s", c.revision, server))
 	if err := os.WriteFile(file, []byte(postgresState+text), 0o644); err != nil {
@@ -97,14 +114,14 @@ func (c frontCase) configure(t *testing.T) (dir string) {
 }
 
 // start starts the server over HTTP, and returns its command over stdio and what it reads.
-func (c frontCase) start(t *testing.T) (url, command, read string) {
+func (c frontCase) start(t *testing.T, told string) (url, command, read string) {
 	t.Helper()
 	if c.sdk == "Go" {
 		program, err := os.Executable()
 		if err != nil {
 			t.Fatal(err)
 		}
-		return startSDKUpstream(t, c.revision > "2026"), fmt.Sprintf("%q, %q", program, upstreamMode), fmt.Sprintf("%q", program)
+		return startSDKUpstream(t, told, c.revision > "2026"), fmt.Sprintf("%q, %q", program, upstreamMode), fmt.Sprintf("%q", program)
 	}
 	node, packages, ok := strings.Cut(os.Getenv("HATCHEL_TEST_UPSTREAMS"), " ")
 	if !ok {
@@ -126,7 +143,7 @@ func (c frontCase) start(t *testing.T) (url, command, read string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return startNodeUpstream(t, exec.Command(node, script, "http")), fmt.Sprintf("%q, %q, %q", node, script, "stdio"),
+	return startNodeUpstream(t, exec.Command(node, script, "http", told)), fmt.Sprintf("%q, %q, %q", node, script, "stdio"),
 		fmt.Sprintf("%q, %q, %q", filepath.Dir(node), dir, packages)
 }
 
@@ -167,7 +184,7 @@ func startNodeUpstream(t *testing.T, cmd *exec.Cmd) (url string) {
 }
 
 // checkFront calls each tool with a client.
-func checkFront(t *testing.T, client officialClient) {
+func checkFront(t *testing.T, client officialClient, told string) {
 	t.Helper()
 	n := nextNumber()
 	content := n + "|image|audio|resource|resource|Link: page https://pages.example/"
@@ -197,17 +214,10 @@ func checkFront(t *testing.T, client officialClient) {
 	case <-time.After(programtest.Timeout):
 		t.Fatal("a cancelled call does not end")
 	}
-	// The processes take turns, and each of them may have a server of its own.
-	told := ""
-	for end := time.Now().Add(programtest.Timeout); told != "true" && time.Now().Before(end); {
-		var err error
-		if told, err = client.call("cancelled", n+"w"); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if told != "true" {
-		t.Error("the server is not told that a call is cancelled")
-	}
+	await(t, func() bool {
+		_, err := os.Stat(filepath.Join(told, n+"w"))
+		return err == nil
+	})
 }
 
 // hear waits until a client has heard something.

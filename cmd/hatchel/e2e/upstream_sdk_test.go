@@ -5,10 +5,11 @@ package e2e_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/http/httptest"
-	"strconv"
-	"sync"
+	"os"
+	"path/filepath"
 	"testing"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -17,12 +18,14 @@ import (
 // upstreamMode makes the test binary the server of newSDKUpstream, over its standard input and output.
 const upstreamMode = "mcp-upstream"
 
-func serveUpstream() error { return newSDKUpstream().Run(context.Background(), &sdk.StdioTransport{}) }
+func serveUpstream(dir string) error {
+	return newSDKUpstream(dir).Run(context.Background(), &sdk.StdioTransport{})
+}
 
 // startSDKUpstream serves newSDKUpstream over HTTP. Only without sessions does it speak 2026-07-28, and only with them
 // can it ask in the earlier revisions.
-func startSDKUpstream(t *testing.T, stateless bool) (url string) {
-	server := newSDKUpstream()
+func startSDKUpstream(t *testing.T, dir string, stateless bool) (url string) {
+	server := newSDKUpstream(dir)
 	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server },
 		&sdk.StreamableHTTPOptions{Stateless: stateless, PropagateRequestCancellation: true})
 	listener := httptest.NewServer(handler)
@@ -37,8 +40,9 @@ type numbered struct {
 	N string `json:"n"`
 }
 
-// newSDKUpstream returns an MCP server of the Go SDK with the tools of testdata/upstreams/server.mjs.
-func newSDKUpstream() *sdk.Server {
+// newSDKUpstream returns an MCP server of the Go SDK with the tools of testdata/upstreams/server.mjs. It writes a file for
+// each call that is cancelled.
+func newSDKUpstream(dir string) *sdk.Server {
 	server := sdk.NewServer(&sdk.Implementation{Name: "go", Version: "1"}, nil)
 	add := func(name string, run func(context.Context, *sdk.CallToolRequest, string) (*sdk.CallToolResult, error)) {
 		sdk.AddTool(server, &sdk.Tool{Name: name},
@@ -67,18 +71,12 @@ func newSDKUpstream() *sdk.Server {
 	add("progress", func(ctx context.Context, r *sdk.CallToolRequest, n string) (*sdk.CallToolResult, error) {
 		return sdkText("done"), tell(ctx, r, n)
 	})
-	var cancelled sync.Map // by n
 	add("wait", func(ctx context.Context, r *sdk.CallToolRequest, n string) (*sdk.CallToolResult, error) {
 		if err := tell(ctx, r, n); err != nil {
 			return nil, err
 		}
 		<-ctx.Done()
-		cancelled.Store(n, true)
-		return nil, ctx.Err()
-	})
-	add("cancelled", func(_ context.Context, _ *sdk.CallToolRequest, n string) (*sdk.CallToolResult, error) {
-		_, ok := cancelled.Load(n)
-		return sdkText(strconv.FormatBool(ok)), nil
+		return nil, errors.Join(ctx.Err(), os.WriteFile(filepath.Join(dir, n), nil, 0o644))
 	})
 	add("form", askSDKClient(func(n string) sdk.InputRequest {
 		const schema = `{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`

@@ -1,12 +1,12 @@
-// An MCP server of the TypeScript SDK, of all revisions: server.mjs http or stdio. Over HTTP it writes its address on standard error. Its
-// tools are those of newSDKUpstream in upstream_sdk_test.go.
+// An MCP server of the TypeScript SDK, of all revisions: server.mjs http|stdio DIRECTORY. Over HTTP it writes its address on standard
+// error. Its tools are those of newSDKUpstream in upstream_sdk_test.go.
 import { createServer } from "node:http";
 import { randomUUID } from "node:crypto";
+import { writeFileSync } from "node:fs";
 import { NodeStreamableHTTPServerTransport, toNodeHandler } from "@modelcontextprotocol/node";
 import { classifyInboundRequest, createMcpHandler, fromJsonSchema, inputRequired, McpServer } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 
-const cancelled = new Set(); // n of calls of the tool wait
 const schema = { type: "object", properties: { n: { type: "string" } }, required: ["n"] };
 const text = (text) => ({ content: [{ type: "text", text }] });
 const questions = {
@@ -57,11 +57,10 @@ function create({ era }) {
       mcpReq.notify({ method: "notifications/progress", params: { progressToken, progress: 1, message: n } });
     }
     mcpReq.signal.addEventListener("abort", () => {
-      cancelled.add(n);
+      writeFileSync(process.argv[3] + "/" + n, "");
       resolve(text("late"));
     });
   }));
-  tool("cancelled", async ({ n }) => text(String(cancelled.has(n))));
   for (const kind of Object.keys(questions)) tool(kind, ask(kind, era));
   return server;
 }
