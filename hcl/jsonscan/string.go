@@ -48,8 +48,8 @@ func escapeLen(d []byte) int {
 	return 0
 }
 
-// unicodeEscape returns the character that a \u sequence stands for, and its length, as escapeLen does. A lone surrogate
-// stands for itself.
+// unicodeEscape returns the character that a \u sequence stands for, and its length, as escapeLen does. A lone
+// surrogate stands for itself.
 func unicodeEscape(d []byte) (r rune, length int) {
 	r, ok := parseHex4(d[2:])
 	switch {

@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"hatchel/internal/benchtest"
 )
 
 // TestNoEditedFileLoads changes every byte of a file: it removes it, doubles it, replaces it and puts others before it.
@@ -203,6 +205,7 @@ func TestDefinitionsTakeThreeTimesTheirFile(t *testing.T) {
 func BenchmarkRead200(b *testing.B) {
 	text := servers(b, 200).Append(nil)
 	b.SetBytes(int64(len(text)))
+	defer benchtest.ReportCPU(b)()
 	for b.Loop() {
 		if _, err := Read(text); err != nil {
 			b.Fatal(err)
