@@ -336,7 +336,6 @@ func (r *mcpRun) updateTools(name string) error {
 		if err != nil {
 			return err
 		}
-		s.options.Around = r.around(name)
 		r.all = append(r.all, s)
 	}
 	r.askKnown(config)
@@ -402,18 +401,4 @@ func (r *mcpRun) askKnown(config *hcl.Config) {
 			s.listing, s.err = r.askConnection(config.Connections[at])
 		}
 	})
-}
-
-// around returns the blocks of the directory that the connection with a name needs.
-func (r *mcpRun) around(name string) (blocks []importer.Block) {
-	connection := r.blocks["connection mcp "+name]
-	for _, kind := range []string{"variable", "secret"} {
-		for header, text := range r.blocks {
-			label, is := strings.CutPrefix(header, kind+" ")
-			if is && mcp.Reads(connection, kind, label) {
-				blocks = append(blocks, importer.Block{Text: text})
-			}
-		}
-	}
-	return append(blocks, importer.Block{Text: connection})
 }

@@ -29,10 +29,8 @@ type Options struct {
 	Taken importer.Names
 	// Count counts the tools, whether they are written or not; it may be nil.
 	Count *importer.TooMany
-	// Around are the blocks of the directory that Tools needs to load what it generates, and File is the name of the
-	// file of definitions that its connection has.
-	Around []importer.Block
-	File   string
+	// File is the name of the file of definitions that the connection has, if the directory has it.
+	File string
 	// Removed are the names of tools of an earlier import that the author has removed. They are not pinned.
 	Removed importer.Names
 	// Pins are the definitions of the directory, and Used the names of those that its blocks call.
@@ -141,9 +139,11 @@ func Import(s *Server, l *Listing, o Options) (*importer.Result, error) {
 func Tools(s *Server, l *Listing, o Options) (*importer.Result, error) {
 	g := newGenerator(s, o)
 	g.listing, g.result.OnlyTools = l, true
-	g.result.Blocks = slices.Clone(o.Around)
-	err := g.importTools(len(o.Around))
-	g.result.Blocks = g.result.Blocks[len(o.Around):]
+	// A tool does not depend on how its server is reached, so it is loaded with a connection that needs nothing else.
+	g.add(fmt.Sprintf("connection \"mcp\" %s {\nurl = \"https://server.example/mcp\"\ndefinitions = %s\n}",
+		importer.Quote(s.Name), importer.Quote(g.definitions())), s.Origin)
+	err := g.importTools(1)
+	g.result.Blocks = g.result.Blocks[1:]
 	return g.result, err
 }
 
@@ -186,14 +186,18 @@ func (g *generator) importTools(before int) error {
 			}
 			g.add(t.text, t.Name)
 		}
-		if err := g.pin(g.pinned()); err != nil {
+		if err := g.pin(g.pinned(true)); err != nil { // blocks that the author has removed are loaded, too
 			return err
 		}
-		if dropped, err := g.dropMistakes(before); err != nil || !dropped {
+		dropped, err := g.dropMistakes(before)
+		if err != nil {
 			return err
+		}
+		if !dropped {
+			break
 		}
 	}
-	return nil
+	return g.pin(g.pinned(false))
 }
 
 // reportListing reports what is not imported of what the server answered.
@@ -254,12 +258,13 @@ func listed(names []string) string {
 
 // pinned returns the definitions of the file: those of the tools and of other blocks of the directory, as the server
 // lists them today, or as they are pinned if it lists them no more.
-func (g *generator) pinned() (all []definition.Definition) {
+// withRemoved adds those of tools that the author has removed.
+func (g *generator) pinned(withRemoved bool) (all []definition.Definition) {
 	has := func(all []definition.Definition, name string) bool {
 		return slices.ContainsFunc(all, func(d definition.Definition) bool { return d.Name == name })
 	}
 	for _, t := range g.tools {
-		if !g.Removed[t.name] {
+		if withRemoved || !g.Removed[t.name] {
 			all = append(all, t.Definition)
 		}
 	}

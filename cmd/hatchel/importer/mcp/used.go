@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
-	"strings"
 
 	"hatchel/hcl/syntax"
 )
@@ -48,23 +47,4 @@ func DefinitionsOf(block string) (name string) {
 		_ = json.Unmarshal(a.Expr.Range().SliceBytes(src), &name) // anything else is no constant
 	}
 	return name
-}
-
-// Reads reports whether the text of a block has a reference to a variable or a secret, as in var.name and
-// secret.name.
-func Reads(block, kind, name string) bool {
-	root := kind
-	if kind == "variable" {
-		root = "var"
-	}
-	for rest := block; ; {
-		i := strings.Index(rest, root+"."+name)
-		if i < 0 {
-			return false
-		}
-		rest = rest[i+len(root)+1+len(name):]
-		if rest == "" || rest[0] != '-' && !environmentName.MatchString("x"+rest[:1]) {
-			return true
-		}
-	}
 }
