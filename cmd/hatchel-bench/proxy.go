@@ -79,9 +79,11 @@ func connectFloor(tool, address string) (era, exchange, error) {
 	return e, send, err
 }
 
-// post posts a message as a client of one revision, with the headers that the revision requires of a call of a tool; tool
-// is empty for other messages. It reads the answer as a document or as a stream of one event.
-func post(ctx context.Context, client *http.Client, address string, e era, tool string, message []byte) ([]byte, error) {
+// post posts a message as a client of one revision, with the headers that the revision requires of a call of a tool;
+// tool is empty for other messages. It reads the answer as a document or as a stream of one event.
+func post(
+	ctx context.Context, client *http.Client, address string, e era, tool string, message []byte,
+) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(message))
 	if err != nil {
 		return nil, err

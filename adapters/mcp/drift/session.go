@@ -171,7 +171,8 @@ func (e *ListError) Unwrap() error { return e.Err }
 // errClosed is the error of a check in a session that has ended.
 var errClosed = errors.New("the session has ended")
 
-// maxOvertaken is how often a call lists once more because the server has said during the list that it may have changed.
+// maxOvertaken is how often a call lists once more because the server has said during the list that it may have
+// changed.
 const maxOvertaken = 3
 
 // check returns what differs, of a list that is not out of date. Calls that come while the tools are listed wait for
