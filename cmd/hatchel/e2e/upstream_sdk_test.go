@@ -40,8 +40,8 @@ type numbered struct {
 	N string `json:"n"`
 }
 
-// newSDKUpstream returns an MCP server of the Go SDK with the tools of testdata/upstreams/server.mjs. It writes a file for
-// each call that is cancelled.
+// newSDKUpstream returns an MCP server of the Go SDK with the tools of testdata/upstreams/server.mjs. It writes a file
+// for each call that is cancelled.
 func newSDKUpstream(dir string) *sdk.Server {
 	server := sdk.NewServer(&sdk.Implementation{Name: "go", Version: "1"}, nil)
 	add := func(name string, run func(context.Context, *sdk.CallToolRequest, string) (*sdk.CallToolResult, error)) {
