@@ -512,7 +512,6 @@ func TestServeShowsNoSecretThatAServerRepeats(t *testing.T) {
 			d.set(replaceIssue(t, `"properties":{"title"`, `"properties":{"`+upstreamKey+`":{"type":"string","description":"`+upstreamKey+
 				`"},"title"`), strings.Replace(otherIssue, "Reads", upstreamKey, 1), `{"name":"`+upstreamKey+`","inputSchema":{"type":"object"}}`)
 			answer := d.call("refuse", `{"title":"x"}`)
-			await(t, func() bool { return strings.Contains(d.log.String(), "upstream tools not served") })
 			_, readiness := d.do("ann", http.MethodGet, "/readyz", "")
 			_, metrics := scrape(t, d.url+"/metrics", "ann")
 			page := d.page()
