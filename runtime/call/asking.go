@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"hatchel/adapters"
+	"hatchel/hcl"
 	"hatchel/runtime/edge/mcp"
 	"hatchel/runtime/stage/elicit"
 	"hatchel/runtime/stage/opencall"
@@ -21,6 +22,9 @@ type asking struct {
 	answers   []adapters.Answer
 }
 
+// isOpen reports whether the call continues with one that is open at its backend.
+func (a *asking) isOpen() bool { return a != nil && a.open != (opencall.Ref{}) }
+
 // mayAsk reports whether an action may ask the client in a step: its backend may, and the step runs it once.
 func (s *Step) mayAsk() bool {
 	a, ok := s.Action.(adapters.Asking)
@@ -30,31 +34,33 @@ func (s *Step) mayAsk() bool {
 // stepAsker asks the client for the backend of a step. It is the adapters.Asker of that where the client is asked while
 // the call waits.
 type stepAsker struct {
-	engine *engine
-	step   *Step
+	step        *Step
+	elicitation *elicit.Exchange
+	frame       *hcl.Frame // of the call
+	owner       string     // of the call
+	asking      **asking   // of the call
 }
 
 // CanAsk implements adapters.Asker.
 func (a *stepAsker) CanAsk(capability string) bool {
-	return elicit.HasCapability(a.engine.elicitation.Caller, capability)
+	return elicit.HasCapability(a.elicitation.Caller, capability)
 }
 
 // Ask implements adapters.Asker.
 func (a *stepAsker) Ask(
 	_ context.Context, questions []adapters.Question, resume []byte,
 ) (answers []adapters.Answer, err error) {
-	c := a.engine
 	if resume == nil {
-		leave, err := c.operation.Env.OpenCalls.Enter(c.action.Owner, a.step.connection)
+		leave, err := a.step.operation.Env.OpenCalls.Enter(a.owner, a.step.connection)
 		if err != nil {
 			return nil, err
 		}
 		defer leave()
-		return c.elicitation.AskBackend(questions, false, c.frame)
+		return a.elicitation.AskBackend(questions, false, a.frame)
 	}
-	c.asking = &asking{questions: questions, resume: resume}
-	if answers, err = c.elicitation.AskBackend(questions, true, c.frame); err == nil {
-		c.asking = nil
+	*a.asking = &asking{questions: questions, resume: resume}
+	if answers, err = a.elicitation.AskBackend(questions, true, a.frame); err == nil {
+		*a.asking = nil
 	}
 	return answers, err
 }
@@ -64,21 +70,20 @@ type askingAction struct{ *stepAsker }
 
 // Do implements adapters.Action.
 func (a askingAction) Do(ctx context.Context, call *adapters.Call) (output any, err error) {
-	c := a.engine
-	asked := c.asking
-	c.asking = nil
+	asked := *a.asking
+	*a.asking = nil
 	var out opencall.Outcome
-	if asked != nil && asked.open != (opencall.Ref{}) {
-		out = c.operation.Env.OpenCalls.Continue(ctx, asked.open, asked.answers, call.Client)
+	if asked.isOpen() {
+		out = a.step.operation.Env.OpenCalls.Continue(ctx, asked.open, asked.answers, call.Client)
 	} else {
 		if asked != nil {
 			call.Resumption = &adapters.Resumption{State: asked.resume, Answers: asked.answers}
 			defer func() { call.Resumption = nil }()
 		}
-		if c.elicitation.Interactive() {
+		if a.elicitation.Interactive() {
 			return a.step.Action.Do(ctx, call)
 		}
-		out = a.start(ctx, *call).Attend(ctx, call.Client)
+		out = a.start(ctx, *call)
 	}
 	for _, u := range out.Report.Upstreams {
 		call.Upstreams.Add(u)
@@ -92,8 +97,8 @@ func (a askingAction) Do(ctx context.Context, call *adapters.Call) (output any, 
 	if q == nil || out.Err != nil {
 		return out.Output, out.Err
 	}
-	c.asking = &asking{questions: q.Questions, resume: q.Resume, open: q.Open}
-	if _, err = c.elicitation.AskBackend(q.Questions, q.Open == (opencall.Ref{}), c.frame); err == nil {
+	*a.asking = &asking{questions: q.Questions, resume: q.Resume, open: q.Open}
+	if _, err = a.elicitation.AskBackend(q.Questions, q.Open == (opencall.Ref{}), a.frame); err == nil {
 		err = errUnasked
 	}
 	return nil, err
@@ -102,15 +107,15 @@ func (a askingAction) Do(ctx context.Context, call *adapters.Call) (output any, 
 // errUnasked reports a question that was answered without the client, though it can be asked.
 var errUnasked = errors.New("a question of a backend was not asked")
 
-// start runs the action of the step in a goroutine, which keeps the generation.
-func (a askingAction) start(ctx context.Context, inner adapters.Call) *opencall.Call {
-	o, caller := a.engine.operation, a.engine.elicitation.Caller
+// start runs the action of the step in a goroutine, which keeps the generation, until it asks or ends.
+func (a askingAction) start(ctx context.Context, inner adapters.Call) opencall.Outcome {
+	o, caller := a.step.operation, a.elicitation.Caller
 	serving, _ := o.Env.Generation.Serving(o.Decl.Name, nil)
 	inner.CheckOutput, inner.Changes = acceptAll, nil // the runtime checks the output, and records changes
 	inner.Upstreams, inner.Received = new(adapters.UpstreamCalls), adapters.Received{}
 	inner.Attempts, inner.Pages, inner.Replaced = 0, 0, 0
 	o.Env.Generation.Retain()
-	return o.Env.OpenCalls.Start(ctx, opencall.Options{
+	return o.Env.OpenCalls.Start(ctx, inner.Client, opencall.Options{
 		Owner: inner.Owner, Connection: a.step.connection, Capable: a.CanAsk, Stop: o.Env.Pinned,
 		Reloaded: o.Env.Waiters.nextReload,
 		IsValid: func() bool {
@@ -134,12 +139,7 @@ func (a askingAction) start(ctx context.Context, inner adapters.Call) *opencall.
 // resumesIn reports whether a call continues in its backend, which was called before it has paused.
 func resumesIn(call *adapters.Call) bool {
 	asker, ok := call.Asker.(*stepAsker)
-	return ok && asker.engine.asking != nil && asker.engine.asking.unused
-}
-
-// continuesOpenCall reports whether the call continues with one that is open at its backend.
-func (c *engine) continuesOpenCall() bool {
-	return c.asking != nil && c.asking.open != (opencall.Ref{})
+	return ok && *asker.asking != nil && (*asker.asking).unused
 }
 
 // acceptBackendAnswers takes the answers that the backend of the next step waits for. Where the client is asked while
@@ -167,7 +167,7 @@ func (c *engine) releaseOpenCall(ctx context.Context, err error) {
 
 // dropAsking forgets what a backend asks, and ends its open call.
 func (c *engine) dropAsking(ctx context.Context) {
-	if c.continuesOpenCall() {
+	if c.asking.isOpen() {
 		c.operation.Env.OpenCalls.Release(ctx, c.asking.open)
 	}
 	c.asking = nil

@@ -657,7 +657,7 @@ func (c *engine) runSteps() error {
 // runStep runs a step, and publishes what it came to.
 func (c *engine) runStep(s *Step) (err error) {
 	if s.asker && c.elicitation != nil {
-		c.action.Asker = &stepAsker{c, s}
+		c.action.Asker = &stepAsker{s, c.elicitation, c.frame, c.action.Owner, &c.asking}
 		defer func() {
 			if c.action.Asker = nil; !isPaused(err) {
 				c.dropAsking(c.frame.Context)

@@ -235,7 +235,7 @@ func (s *Step) doGuarded(call *adapters.Call) (any, error) {
 		return s.guards.Do(call.Frame.Context, s.Action, call)
 	}
 	action := askingAction{asker}
-	if asker.engine.continuesOpenCall() {
+	if (*asker.asking).isOpen() {
 		return action.Do(call.Frame.Context, call)
 	}
 	return s.guards.Do(call.Frame.Context, action, call)

@@ -128,11 +128,25 @@ type connector struct {
 
 // Connect implements driver.Connector.
 func (c *connector) Connect(context.Context) (driver.Conn, error) {
-	return sqlitefile.Connect(c.driver, c.name)
+	conn, err := sqlitefile.Connect(c.driver, c.name)
+	if err != nil {
+		return nil, err
+	}
+	return &connection{conn}, nil
 }
 
 // Driver implements driver.Connector.
 func (c *connector) Driver() driver.Driver { return c.driver }
+
+// connection is one of a pool that outlives a transaction whose context ends: package sql closes others then, and with
+// it a database in memory.
+type connection struct{ *sqlite3.SQLiteConn }
+
+// ResetSession implements driver.SessionResetter.
+func (*connection) ResetSession(context.Context) error { return nil }
+
+// IsValid implements driver.Validator. A connection is not used again whose transaction could not be rolled back.
+func (c *connection) IsValid() bool { return c.AutoCommit() }
 
 // openConnection returns a pool of one connection, which is opened at its first use.
 func openConnection(name string) *sql.DB {

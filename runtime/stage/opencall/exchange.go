@@ -290,11 +290,8 @@ func (r *Registry) serve(ctx context.Context, to string, m *message) {
 	answers, err := elicit.ThawAnswers(m.Answers, func(int64) error { return nil })
 	if err != nil {
 		c.cancel(err)
-	} else {
-		c.answered <- answers
 	}
-	client := &remoteClient{registry: r, ctx: ctx, to: to, id: m.ID, gone: cancel}
-	out := c.Attend(ctx, client)
+	out := c.resume(ctx, answers, &remoteClient{registry: r, ctx: ctx, to: to, id: m.ID, gone: cancel})
 	q, reply := out.Question, &message{OpenCall: kindDone, ID: m.ID, Report: &out.Report}
 	switch {
 	case out.Err != nil:

@@ -35,7 +35,7 @@ type Registry struct {
 	local   string // name of this process for others, where the store has no courier
 
 	mu        sync.Mutex
-	waiting   map[string]*Call     // whose clients answer, by name; guarded by mu
+	waiting   map[string]*call     // whose clients answer, by name; guarded by mu
 	count     map[string]int       // of these, by caller and by connection; guarded by mu
 	exchanges map[string]*exchange // with other processes, by id; guarded by mu
 }
@@ -43,7 +43,7 @@ type Registry struct {
 // NewRegistry returns a Registry without calls.
 func NewRegistry(process *state.Process) *Registry {
 	return &Registry{
-		process: process, local: rand.Text(), waiting: map[string]*Call{}, count: map[string]int{},
+		process: process, local: rand.Text(), waiting: map[string]*call{}, count: map[string]int{},
 		exchanges: map[string]*exchange{},
 	}
 }
@@ -88,8 +88,8 @@ type Report struct {
 // Backend runs a backend, which asks with an Asker and reports to a client. The report is read when it has returned.
 type Backend func(context.Context, adapters.Asker, adapters.Client, *Report) (output any, err error)
 
-// Call is one call of a backend in a goroutine of its own.
-type Call struct {
+// call is one call of a backend in a goroutine of its own.
+type call struct {
 	registry *Registry
 	options  Options
 	ref      Ref
@@ -118,12 +118,16 @@ var (
 	errNoAnswers = errors.New("a call that is open was continued without answers")
 )
 
-// Start runs a backend whose client may have to answer with another request, and calls ended when it has ended. The
-// values of ctx are those of the context of do, which ends with what attends the call, or when that is not continued.
-func (r *Registry) Start(ctx context.Context, o Options, do Backend, ended func()) *Call {
-	c := &Call{
+// Start runs a backend whose client may have to answer with another request, and attends it: it waits until the backend
+// has ended, or asks a question that the client answers with another request. It calls ended when the backend has
+// ended. The backend reports to the client while it is attended. Its context has the values of ctx, and ends with ctx
+// while it is attended, or when the call is not continued.
+func (r *Registry) Start(
+	ctx context.Context, client adapters.Client, o Options, do Backend, ended func(),
+) Outcome {
+	c := &call{
 		registry: r, options: o, asked: make(chan *Question, 1), answered: make(chan []adapters.Answer, 1),
-		done: make(chan struct{}), client: adapters.NopClient{},
+		done: make(chan struct{}), client: client,
 	}
 	c.ref.Name = rand.Text()
 	c.ctx, c.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
@@ -139,13 +143,19 @@ func (r *Registry) Start(ctx context.Context, o Options, do Backend, ended func(
 		})
 		close(c.done)
 	}()
-	return c
+	return c.attend(ctx)
 }
 
-// Attend waits until the backend has ended, or asks a question that the client answers with another request. The
-// backend reports to the client meanwhile. The call ends when ctx does.
-func (c *Call) Attend(ctx context.Context, client adapters.Client) Outcome {
+// resume gives the backend the answers, and attends it for another request.
+func (c *call) resume(ctx context.Context, answers []adapters.Answer, client adapters.Client) Outcome {
 	c.setClient(client)
+	c.answered <- answers
+	return c.attend(ctx)
+}
+
+// attend waits until the backend has ended, or asks a question that the client answers with another request. The client
+// is set already, because the backend may report at once. The call ends when ctx does.
+func (c *call) attend(ctx context.Context) Outcome {
 	defer c.setClient(adapters.NopClient{})
 	stop := context.AfterFunc(ctx, func() { c.cancel(context.Cause(ctx)) })
 	defer stop()
@@ -160,14 +170,14 @@ func (c *Call) Attend(ctx context.Context, client adapters.Client) Outcome {
 	return c.outcome
 }
 
-func (c *Call) setClient(client adapters.Client) {
+func (c *call) setClient(client adapters.Client) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.client = client
 }
 
 // relayedClient is the client that attends a call.
-type relayedClient Call
+type relayedClient call
 
 // WantsProgress implements adapters.Client. The client that will attend the call is not known.
 func (c *relayedClient) WantsProgress() bool { return true }
@@ -187,7 +197,7 @@ func (c *relayedClient) Log(level, logger string, data []byte) {
 }
 
 // asker asks for a backend.
-type asker Call
+type asker call
 
 // CanAsk implements adapters.Asker.
 func (a *asker) CanAsk(capability string) bool { return a.options.Capable(capability) }
@@ -196,7 +206,7 @@ func (a *asker) CanAsk(capability string) bool { return a.options.Capable(capabi
 func (a *asker) Ask(
 	ctx context.Context, questions []adapters.Question, resume []byte,
 ) (answers []adapters.Answer, err error) {
-	c := (*Call)(a)
+	c := (*call)(a)
 	answers, left := make([]adapters.Answer, len(questions)), questions[:0:0]
 	for i, q := range questions {
 		if answers[i].Action = adapters.AnswerCancel; a.CanAsk(q.Capability()) {
@@ -226,7 +236,7 @@ func (a *asker) Ask(
 }
 
 // await asks questions of the client, and waits for the request with the answers.
-func (c *Call) await(ctx context.Context, questions []adapters.Question) ([]adapters.Answer, error) {
+func (c *call) await(ctx context.Context, questions []adapters.Question) ([]adapters.Answer, error) {
 	r, wait := c.registry, time.Duration(0)
 	for _, q := range questions {
 		wait = max(wait, q.Timeout)
@@ -269,7 +279,7 @@ func ended(cause error) error {
 }
 
 // add makes a call one that waits for its client.
-func (r *Registry) add(c *Call) error {
+func (r *Registry) add(c *call) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err := r.enter(c.options.Owner, c.options.Connection); err != nil {
@@ -321,7 +331,7 @@ func tooMany(of string, limit int) error {
 
 // take returns the call with a name that waits for its client, to one of all who ask; nil for none. It does not wait
 // any more.
-func (r *Registry) take(name string) *Call {
+func (r *Registry) take(name string) *call {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	c := r.waiting[name]
@@ -356,8 +366,7 @@ func (r *Registry) Continue(
 	if c == nil {
 		return Outcome{Err: ErrGone}
 	}
-	c.answered <- answers
-	return c.Attend(ctx, client)
+	return c.resume(ctx, answers, client)
 }
 
 // Release ends an open call that is not continued. It does not wait for another process to end it.

@@ -106,7 +106,7 @@ func TestACallIsContinuedInAnyProcess(t *testing.T) {
 				there, _ = newRegistry(t, x)
 			}
 			ended := make(chan struct{})
-			first := here.Start(t.Context(), options("ann"), askTwice, func() { close(ended) }).Attend(t.Context(), &client{})
+			first := here.Start(t.Context(), &client{}, options("ann"), askTwice, func() { close(ended) })
 			if first.Question == nil || here.Waiting() != 1 {
 				t.Fatalf("%+v", first)
 			}
@@ -145,7 +145,7 @@ func TestAFailureOfABackendTravels(t *testing.T) {
 		}
 		return nil, fault
 	}
-	first := here.Start(t.Context(), options(""), do, func() {}).Attend(t.Context(), &client{})
+	first := here.Start(t.Context(), &client{}, options(""), do, func() {})
 	out := there.Continue(t.Context(), first.Question.Open, accept(nil), &client{})
 	f, ok := errors.AsType[*adapters.Fault](out.Err)
 	if !ok || f.Message != "no" || f.Hint != "change it" || f.Status != 409 || f.Cause.Error() != "because" ||
@@ -158,7 +158,7 @@ func TestACallOfAProcessThatHasEndedIsLost(t *testing.T) {
 	x := new(couriertest.Exchange)
 	here, stop := newRegistry(t, x)
 	there, _ := newRegistry(t, x)
-	first := here.Start(t.Context(), options(""), askTwice, func() {}).Attend(t.Context(), &client{})
+	first := here.Start(t.Context(), &client{}, options(""), askTwice, func() {})
 	stop()
 	out := there.Continue(t.Context(), first.Question.Open, accept(nil), &client{})
 	if f, ok := errors.AsType[*adapters.Fault](out.Err); !ok || f.Change != adapters.ChangeUnknown {
@@ -184,7 +184,7 @@ func TestAClientThatLeavesEndsTheCallAnywhere(t *testing.T) {
 				<-ctx.Done()
 				return nil, ctx.Err()
 			}
-			first := here.Start(t.Context(), options(""), do, func() { close(ended) }).Attend(t.Context(), &client{})
+			first := here.Start(t.Context(), &client{}, options(""), do, func() { close(ended) })
 			ctx, leave := context.WithCancel(t.Context())
 			go func() {
 				<-working
@@ -208,7 +208,7 @@ func TestACallThatIsReleasedEnds(t *testing.T) {
 				there, _ = newRegistry(t, x)
 			}
 			ended := make(chan struct{})
-			first := here.Start(t.Context(), options(""), askTwice, func() { close(ended) }).Attend(t.Context(), &client{})
+			first := here.Start(t.Context(), &client{}, options(""), askTwice, func() { close(ended) })
 			there.Release(t.Context(), first.Question.Open)
 			<-ended
 		})
@@ -218,7 +218,7 @@ func TestACallThatIsReleasedEnds(t *testing.T) {
 func TestTooManyOpenCallsAreRefused(t *testing.T) {
 	r, _ := newRegistry(t, new(couriertest.Exchange))
 	start := func(owner string) Outcome {
-		return r.Start(t.Context(), options(owner), askTwice, func() {}).Attend(t.Context(), &client{})
+		return r.Start(t.Context(), &client{}, options(owner), askTwice, func() {})
 	}
 	var open []Ref
 	for caller := range 8 {
@@ -263,7 +263,7 @@ func TestCallersGetTheirOwnAnswers(t *testing.T) {
 				c.Progress(1, 0, want)
 				return map[string]any{"owner": want, "answer": answers[0].Content["who"]}, nil
 			}
-			first := here.Start(t.Context(), o, do, func() {}).Attend(t.Context(), &client{})
+			first := here.Start(t.Context(), &client{}, o, do, func() {})
 			if first.Question == nil {
 				t.Errorf("%+v", first)
 				return
