@@ -134,13 +134,29 @@ func Text(value []byte) (string, bool) {
 	return string(text), ok
 }
 
-// unescaped is Unescape for a text of its own, whose memory has at most twice its length.
+// unescaped is Unescape for a text of its own, whose memory has the length of the text.
 func unescaped(content []byte) string {
-	text := Unescape(make([]byte, 0, len(content)), content)
-	if len(text) < cap(text)/2 {
-		return string(text)
-	}
+	text := Unescape(make([]byte, 0, unescapedLen(content)), content)
 	return unsafe.String(unsafe.SliceData(text), len(text))
+}
+
+// unescapedLen returns the length of what Unescape appends.
+func unescapedLen(content []byte) (length int) {
+	for {
+		plain := bytes.IndexByte(content, '\\')
+		if plain < 0 {
+			return length + len(content)
+		}
+		n, decoded := 2, 1
+		if content[plain+1] == 'u' {
+			var r rune
+			if r, n = unicodeEscape(content[plain:]); !utf8.ValidRune(r) {
+				r = utf8.RuneError
+			}
+			decoded = utf8.RuneLen(r)
+		}
+		content, length = content[plain+n:], length+plain+decoded
+	}
 }
 
 // AppendText appends the decoded string that a scanned value is. It reports false for any other value.
