@@ -61,6 +61,14 @@ func scrapesOfExamples(t *testing.T) map[string]string {
 	<-said
 	scrapes["approvals"] = s.scrape("")
 
+	bugs := example(t, "upstream")
+	bugs.write("metrics.hcl", "telemetry {\n  metrics {}\n}\n")
+	bugs.env = []string{"TRACKER_TOKEN=0123456789abcdef"}
+	bugs.args = []string{"--var", "tracker=" + startReviewedTracker(t, nil) + "/mcp"}
+	tracked := bugs.serve()
+	tracked.call("find_bugs", map[string]any{"words": "prices"})
+	scrapes["upstream"] = tracked.scrape("")
+
 	team := example(t, "team").serve()
 	ada := person{team, "key-of-ada-0123456789"}
 	ada.asks("tools/call", `"name":"invoice_list","arguments":{},`)

@@ -162,6 +162,9 @@ func watch(t *testing.T, dir string, cfg *hcl.Config, tests []*testblock.Test) *
 	w.hidden = append(w.hidden, w.secrets...)
 	w.service.said = slices.Concat(w.sensitive, w.secrets)
 
+	if dir == "upstream" {
+		w.args = append(w.args, "--var", "tracker="+startReviewedTracker(t, w.service.said)+"/mcp")
+	}
 	groups := map[string]bool{"admin": true}
 	keys := func() (blocks string) {
 		for name, key := range map[string]string{"caller": callersKey, "operator": operatorsKey} {

@@ -9,9 +9,12 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"hatchel/adapters/mcp/client/mcptest"
 )
 
 // trackerURL is the address of the MCP server of docs/upstream.md, as the page writes it.
@@ -66,6 +69,46 @@ func startTracker(t *testing.T) string {
 		s.Close()
 	})
 	return s.URL
+}
+
+// startReviewedTracker starts a tracker with the definitions of examples/upstream, and returns its address. It answers
+// with texts in each place, with success and with errors in turn.
+func startReviewedTracker(t *testing.T, said []string) string {
+	t.Helper()
+	src, err := os.ReadFile("upstream/tracker.tools.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file struct{ Tools []json.RawMessage }
+	if err := json.Unmarshal(src, &file); err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Join(said, " ")
+	s, called := new(mcptest.Server), new(atomic.Int64)
+	definitions := make([]string, len(file.Tools))
+	for i, tool := range file.Tools {
+		definitions[i] = string(tool)
+		var named struct{ Name string }
+		if err := json.Unmarshal(tool, &named); err != nil {
+			t.Fatal(err)
+		}
+		s.Handle(named.Name, func(c *mcptest.Call) (any, error) {
+			c.Log("error", text)
+			c.Progress(1, 2, text)
+			switch called.Add(1) % 4 {
+			case 0:
+				return nil, &mcptest.Error{Code: -32000, Message: text}
+			case 1:
+				return mcptest.Failure(text), nil
+			}
+			issue := map[string]any{"number": 7, "title": text, "state": "open"}
+			return mcptest.Structured(map[string]any{
+				"number": 7, "title": text, "state": "open", "issues": []any{issue}, text: text,
+			}), nil
+		})
+	}
+	s.SetTools(definitions...)
+	return s.Start(t)
 }
 
 // useTracker lets a page use the tracker by its address.

@@ -41,7 +41,7 @@ test "the tracker is not there" {
   mock "mcp" "tracker" {
     call = "search_issues"
     reply { fail = "refused" }
-    times = any
+    times = 2
   }
   expect { error_matches = "nothing was sent" }
 }

@@ -44,6 +44,11 @@ func newQuestions(kind, text string) (questions []*mock.Question) {
 			{"method": "POST", "url": "http://shop.test/?a=" + url.QueryEscape(text), "body": "x " + text + " y"},
 			{"method": "POST", "path": "/x", "form": map[string]any{"a": text}},
 		},
+		"mcp": {
+			{"call": text, "arguments": map[string]any{"a": []any{text}, text: 1}},
+			{"call": "x", "arguments": map[string]any{}, "answers": map[string]any{"x.1": map[string]any{"a": text}}},
+			{"call": "y " + text},
+		},
 		"sql": {{"statement": "SELECT '" + text + "'", "args": []any{text, []any{text}}}},
 		"shell": {
 			{"command": []any{"curl", text}, "stdin": text, "env": map[string]any{"KEY": text}},

@@ -126,7 +126,7 @@ func TestAMockOfABackendIsCheckedByWhatTheBackendDeclares(t *testing.T) {
 		"mock \"toy\" {\n read = \"a\"\n write = \"b\"\n}":             "read",
 		"mock \"toy\" {\n read = \"a\"\n reply { delay = \"x\" }\n}":   "delay is a duration",
 		"mock \"toy\" {\n read = \"a\"\n reply { rows = [] }\n}":       "rows",
-		"mock \"toys\" {\n read = \"a\"\n}":                            "The kinds are http, sql, shell and toy.",
+		"mock \"toys\" {\n read = \"a\"\n}":                            "The kinds are http, sql, shell, mcp and toy.",
 		"mock \"http\" \"x\" {\n get = \"/a\"\n reply { json = 1 }\n}": `It reaches "toy".`,
 	} {
 		s := newToySuite(t, t.TempDir(), new(sync.Map), nil, "test \"t\" {\n tool = \"read\"\n args = { key = \"a\" }\n"+tests+"\n}")

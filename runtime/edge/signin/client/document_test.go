@@ -132,7 +132,10 @@ func TestEveryFaultOfADocumentHasOneText(t *testing.T) {
 	}
 	good := documentText("")
 	large := documentText(`,"x":"` + strings.Repeat("a", 11<<10) + `"`)
-	hang := func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
+	hang := func(w http.ResponseWriter, r *http.Request) {
+		<-r.Context().Done()
+		time.Sleep(time.Second) // the client has given up before the answer without a body comes
+	}
 	keys := func(text string) response {
 		return func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/keys" {
@@ -244,7 +247,7 @@ func slowBody(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		w.(http.Flusher).Flush()
-		time.Sleep(time.Second)
+		time.Sleep(1300 * time.Millisecond) // never at the time of the deadline
 	}
 }
 
