@@ -18,6 +18,7 @@ import (
 
 	"hatchel/adapters/mcp/client"
 	"hatchel/adapters/mcp/client/mcptest"
+	"hatchel/internal/sampletest"
 )
 
 // cutter is a proxy that closes both sides of a connection after a number of bytes.
@@ -119,16 +120,24 @@ func TestACutConnectionNeverRepeatsACallAndNeverHidesOne(t *testing.T) {
 				t.Fatalf("%d calls, %v", calls, err)
 			}
 			request, answer := proxy.passed.Load(), proxy.returned.Load()
-			for cut := int64(0); cut < request; cut++ {
+			for _, cut := range sampletest.Of(t, 60, until(request)) {
 				calls, err := try(&proxy.request, cut)
 				checkCut(t, "request", cut, calls, err)
 			}
-			for cut := int64(0); cut < answer-8; cut++ { // the end of a stream is not needed
+			for _, cut := range sampletest.Of(t, 60, until(answer-8)) { // the end of a stream is not needed
 				calls, err := try(&proxy.answer, cut)
 				checkCut(t, "answer", cut, calls, err)
 			}
 		}
 	}
+}
+
+// until returns the numbers from 0 that are less than end.
+func until(end int64) (all []int64) {
+	for n := range end {
+		all = append(all, n)
+	}
+	return all
 }
 
 func checkCut(t *testing.T, what string, cut int64, calls int, err error) {

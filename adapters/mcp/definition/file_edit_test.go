@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"hatchel/internal/sampletest"
+
 	"hatchel/internal/benchtest"
 )
 
@@ -25,7 +27,11 @@ func TestNoEditedFileLoads(t *testing.T) {
 			t.Errorf("%s: %T %v", what, err, err)
 		}
 	}
+	var places []int
 	for i := range text {
+		places = append(places, i)
+	}
+	for _, i := range sampletest.Of(t, 300, places) {
 		at := fmt.Sprintf("byte %d (%q)", i, text[i])
 		refuse(at+" removed", append(bytes.Clone(text[:i]), text[i+1:]...))
 		for _, c := range []byte{
