@@ -20,7 +20,7 @@ import (
 	"hatchel/internal/sendonce"
 )
 
-const patience = 30 * time.Second
+const maxWait = 30 * time.Second
 
 // script is a server of HTTP/2 that answers each request by a function.
 type script struct {
@@ -139,7 +139,7 @@ func newTransport(t *testing.T) *sendonce.Transport {
 
 func newRequest(t *testing.T, method, url, body string) *http.Request {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), maxWait)
 	t.Cleanup(cancel)
 	r, err := http.NewRequestWithContext(ctx, method, url, nil)
 	if err != nil {

@@ -121,7 +121,7 @@ func startNginx(t *testing.T, service, protocol string, requests int) (url strin
 		cmd.Process.Signal(os.Interrupt)
 		<-ended
 	})
-	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(maxWait); ; time.Sleep(10 * time.Millisecond) {
 		c, err := net.Dial("tcp", address)
 		if err == nil {
 			c.Close()

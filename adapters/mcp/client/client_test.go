@@ -13,11 +13,11 @@ import (
 	"hatchel/adapters/mcp/client/mcptest"
 )
 
-// patience is how long a test waits for what must happen.
-const patience = 20 * time.Second
+// maxWait is how long a test waits for what must happen.
+const maxWait = 20 * time.Second
 
 func testContext(t testing.TB) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), maxWait)
 	t.Cleanup(cancel)
 	return ctx
 }
@@ -191,13 +191,13 @@ func TestToolsAreListedAndChangesTold(t *testing.T) {
 		if server.Era == mcptest.Legacy && !server.Stateful && strings.Contains(t.Name(), "HTTP") {
 			return // such a server cannot tell
 		}
-		for deadline := time.Now().Add(patience); server.Listeners() == 0 && time.Now().Before(deadline); {
+		for deadline := time.Now().Add(maxWait); server.Listeners() == 0 && time.Now().Before(deadline); {
 			time.Sleep(time.Millisecond)
 		}
 		server.SetTools()
 		select {
 		case <-changed:
-		case <-time.After(patience):
+		case <-time.After(maxWait):
 			t.Error("no change is told")
 		}
 	})
@@ -229,7 +229,7 @@ func TestACancelledCallEndsAtOnceAndTheServerIsTold(t *testing.T) {
 		}
 		select {
 		case <-told:
-		case <-time.After(patience):
+		case <-time.After(maxWait):
 			t.Error("the server is not told")
 		}
 		if _, err := s.Call(testContext(t), &client.Request{Name: "other"}); err != nil {

@@ -352,7 +352,7 @@ func TestAStormOfNotificationsLeavesCallsUnharmed(t *testing.T) {
 		stop := watchMemory(t)
 		select {
 		case <-stormy:
-		case <-time.After(patience):
+		case <-time.After(maxWait):
 			t.Fatalf("%d changes are told", changes.Load())
 		}
 		for range 10 {
@@ -416,7 +416,7 @@ func TestAQuestionThatNamesNoCallIsRefusedWhileTwoRun(t *testing.T) {
 	<-begun
 	<-begun
 	proceed <- struct{}{} // the other one still runs
-	for deadline := time.Now().Add(patience); ; {
+	for deadline := time.Now().Add(maxWait); ; {
 		answered := 0
 		for _, m := range server.Methods() {
 			if m == "" {

@@ -309,7 +309,7 @@ func TestAProgramThatEndsDuringACallLeavesItsOutcomeUnknown(t *testing.T) {
 	}
 	select {
 	case <-s.Done():
-	case <-time.After(patience):
+	case <-time.After(maxWait):
 		t.Fatal("the session goes on")
 	}
 	_, err = s.Call(testContext(t), &client.Request{Name: "x"})

@@ -171,9 +171,9 @@ func (e *ListError) Unwrap() error { return e.Err }
 // errClosed is the error of a check in a session that has ended.
 var errClosed = errors.New("the session has ended")
 
-// maxOvertaken is how often a call lists once more because the server has said during the list that it may have
+// maxRetries is how often a call lists once more because the server has said during the list that it may have
 // changed.
-const maxOvertaken = 3
+const maxRetries = 3
 
 // check returns what differs, of a list that is not out of date. Calls that come while the tools are listed wait for
 // that list and then for their own, which they share. A server that says during each list that it has changed is
@@ -184,13 +184,13 @@ func (s *Session) check(ctx context.Context) (verdicts, error) {
 		defer s.mu.Unlock()
 		return s.found, nil
 	}
-	overtaken, least := 0, s.rounds+1
+	retries, least := 0, s.rounds+1
 	for {
 		if s.done >= least {
-			if !s.stale || s.err != nil || overtaken == maxOvertaken {
+			if !s.stale || s.err != nil || retries == maxRetries {
 				break
 			}
-			overtaken++
+			retries++
 			least = s.rounds + 1
 		}
 		if s.isClosed {

@@ -24,8 +24,8 @@ import (
 	"hatchel/adapters/sandbox"
 )
 
-// patience is how long a test waits for a state that comes.
-const patience = time.Minute
+// maxWait is how long a test waits for a state that comes.
+const maxWait = time.Minute
 
 func executable(t testing.TB) string {
 	t.Helper()
@@ -60,7 +60,7 @@ func config(t testing.TB, policy sandbox.Policy, words ...string) (process.Confi
 	log := new(logs)
 	c := process.Config{
 		Command: append([]string{executable(t), serverMode}, words...), Dir: t.TempDir(),
-		Env: environment(""), TempVars: program.DirectoryVars, StartTimeout: patience,
+		Env: environment(""), TempVars: program.DirectoryVars, StartTimeout: maxWait,
 		Log: slog.New(slog.NewTextHandler(log, nil)), Changed: func() {},
 	}
 	if policy.Processes == 0 {
@@ -144,7 +144,7 @@ func isRunning(pid int) bool {
 
 func eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
-	for end := time.Now().Add(patience); !holds(); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(maxWait); !holds(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("not in time: %s", what)
 		}
