@@ -59,12 +59,14 @@ type Session struct {
 	unknown atomic.Int32  // how many messages belonged to nothing
 	replies chan struct{} // holds one element for each answer that is being sent
 	running sync.WaitGroup
+	telling sync.WaitGroup // of the notifications that requests are cancelled, which are begun until closing
 
-	mu    sync.Mutex
-	ended bool                   // guarded by mu
-	err   error                  // guarded by mu
-	calls map[*exchange]struct{} // the calls of tools that wait for their answer; guarded by mu
-	asked map[string]func()      // cancels questions, by the ids of the server; guarded by mu
+	mu      sync.Mutex
+	closing bool                   // Close was called; guarded by mu
+	ended   bool                   // guarded by mu
+	err     error                  // guarded by mu
+	calls   map[*exchange]struct{} // the calls of tools that wait for their answer; guarded by mu
+	asked   map[string]func()      // cancels the questions that wait for answers, by raw id; guarded by mu
 }
 
 // Protocol returns the revision that the session speaks.
@@ -86,9 +88,14 @@ func (s *Session) Err() error {
 	return s.err
 }
 
-// Close ends the session: its calls fail, and a server with sessions is told, for at most two seconds. It returns
-// when nothing of the session runs any more, except that it reads the output of a program up to its end.
+// Close ends the session: its calls fail, and a server with sessions is told, for at most two seconds. Before that the
+// server is told of the requests that were cancelled, for as long. Close returns when nothing of the session runs any
+// more, except that it reads the output of a program up to its end.
 func (s *Session) Close() {
+	s.mu.Lock()
+	s.closing = true
+	s.mu.Unlock()
+	s.telling.Wait()
 	s.end(nil)
 	s.conn.close()
 	s.running.Wait()
@@ -188,11 +195,16 @@ func (s *Session) trace(sent bool, message []byte) {
 	}
 }
 
-// tellCancelled tells the server that a request is cancelled. Nobody waits for it.
+// tellCancelled tells the server that a request is cancelled. Only Close waits for it.
 func (s *Session) tellCancelled(id string) {
 	frame := append(beginRequest(nil, "", "notifications/cancelled"), `,"params":{"requestId":"`...)
 	frame = append(append(frame, id...), `"}}`...)
-	s.goWhileOpen(func() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closing || s.ended {
+		return
+	}
+	s.telling.Go(func() {
 		ctx, cancel := context.WithTimeout(s.ctx, farewell)
 		defer cancel()
 		s.send(ctx, frame) // a server that does not get it answers a request that nobody waits for

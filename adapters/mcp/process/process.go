@@ -193,6 +193,9 @@ func (p *Process) supervise() {
 		pause = p.launcher.recordCrash(p.owner, uptime)
 	}
 	close(p.done)
+	if stopped && p.hasSession() {
+		p.Session.Close() // before the input of the program ends, so that it still gets what is being sent
+	}
 	p.stopProgram()
 	guard.Signal(p.program.Pid(), syscall.SIGKILL) // processes that it has left in its group
 	if p.workspace != nil {
