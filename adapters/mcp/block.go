@@ -96,6 +96,11 @@ func (b *block) Describe(conn *hcl.Connection) (hcl.Effects, error) {
 			`tool whose taskSupport is not "required".`
 		err = errors.Join(err, hcl.Blame(&b.Call, text, b.Call))
 	}
+	if c.Command != nil && c.Sessions == sessionsShared && b.ForwardLogs != "" {
+		const text = "A log message of a program does not say which call it is of, and calls of all callers use one " +
+			`process of %q. Remove forward_logs, or write sessions = "caller" in the connection.`
+		err = errors.Join(err, hcl.Blame(&b.ForwardLogs, text, conn.Name))
+	}
 	return effects, err
 }
 

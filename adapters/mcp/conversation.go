@@ -276,7 +276,9 @@ func (r *relay) attach(req *client.Request) {
 	if r.call.WantsProgress() {
 		req.Progress = r.progress
 	}
-	req.Log = r.log
+	if r.action.ForwardLogs != "" {
+		req.Log = r.log
+	}
 }
 
 func (r *relay) close() {
@@ -296,8 +298,7 @@ func (r *relay) progress(p client.Progress) {
 
 func (r *relay) log(m client.Log) {
 	r.action.server.messages.write(m)
-	level, forward := slices.Index(logLevels, m.Level), slices.Index(logLevels, r.action.ForwardLogs)
-	if forward < 0 || level < forward {
+	if slices.Index(logLevels, m.Level) < slices.Index(logLevels, r.action.ForwardLogs) {
 		return
 	}
 	clean := cleaner{fetched: r.token()}

@@ -63,6 +63,9 @@ func runServer() {
 		case strings.Contains(string(c.Arguments), "ask"):
 			answer, err := c.Ask(mcptest.Form("Who?", "name"))
 			return mcptest.Text("%s", answer), err
+		case strings.Contains(string(c.Arguments), "log"):
+			c.Log("info", "not told")
+			c.Log("error", "told")
 		case strings.Contains(string(c.Arguments), "wait"):
 			<-c.Context.Done()
 			return nil, c.Context.Err()
@@ -157,6 +160,28 @@ func TestEachCallerHasAProcessUnlessItIsShared(t *testing.T) {
 	b := adaptertest.Bind(t, program(t, `sessions = "call"`, "", `call = "pid"`))
 	if first := mustCallAs(t, b, "anna"); mustCallAs(t, b, "anna") == first {
 		t.Error("two calls had the same process")
+	}
+}
+
+func TestLogsOfAProgramReachTheClientOfItsOnlyCall(t *testing.T) {
+	const how = `input "how" { type = optional(string) }`
+	const block = "call = \"act\"\nforward_logs = \"warning\""
+	b := adaptertest.Bind(t, program(t, "", how, block))
+	call, err := b.Call(t.Context(), `{"how": "log"}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := &toldClient{}
+	call.Client = client
+	if _, err := b.Action.Do(t.Context(), call); err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(client.told); got != `[log error test "told"]` {
+		t.Errorf("the client was told %s", got)
+	}
+	got := adaptertest.MustReject(t, program(t, `sessions = "shared"`, how, block))
+	if !strings.Contains(got, `calls of all callers use one process of "test". Remove forward_logs`) {
+		t.Errorf("a shared process: %s", got)
 	}
 }
 

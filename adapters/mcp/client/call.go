@@ -31,8 +31,9 @@ type Request struct {
 	State     string
 
 	// Progress is called for progress of the call: never decreasing, at most ten times a second. Log is called for
-	// log messages of the call. Both are called by one goroutine at a time, and must not block for long. If Progress
-	// is nil, the server is not asked for progress.
+	// log messages of the call; a program does not say which call a message is of, so it is called while this is the
+	// only one. Both are called by one goroutine at a time, and must not block for long. If Progress is nil, the server
+	// is not asked for progress.
 	Progress func(Progress)
 	Log      func(Log)
 }

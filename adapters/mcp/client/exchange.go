@@ -103,6 +103,9 @@ func (x *exchange) admitQuestion() bool {
 	return x.questions <= MaxQuestions
 }
 
+// wantsLogs reports whether the exchange is a call whose client wants the log messages of the server.
+func (x *exchange) wantsLogs() bool { return x.call != nil && x.call.Log != nil }
+
 // progressPause is the shortest time between two progresses that are passed on.
 const progressPause = 100 * time.Millisecond
 
@@ -112,7 +115,7 @@ func (x *exchange) notify(m *message) {
 	case x.call == nil:
 	case m.method == "notifications/progress" && x.call.Progress != nil:
 		x.showProgress(m.params)
-	case m.method == "notifications/message" && x.call.Log != nil:
+	case m.method == "notifications/message" && x.wantsLogs():
 		if log, ok := readLog(m.params); ok {
 			x.call.Log(log)
 		}

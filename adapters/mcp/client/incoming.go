@@ -29,7 +29,7 @@ func (s *Session) notify(x *exchange, m *message) {
 			s.options.Changed()
 		}
 	case "notifications/message":
-		if x != nil && x.call != nil && x.call.Log != nil {
+		if x != nil && x.wantsLogs() {
 			x.notify(m)
 		} else if log, ok := readLog(m.params); ok && s.options.Log != nil {
 			s.options.Log(log)
@@ -85,20 +85,23 @@ func (s *Session) ask(x *exchange, m *message) {
 	if m.method == "sampling/createMessage" {
 		refusal = Answer{Error: &RPCError{Code: codeRefused, Message: "The user refused the request"}}
 	}
+	id := string(m.id)
+	if !s.openQuestion(id) {
+		s.countUnknown(on) // any answer would be taken for that to the first question with this id
+		return
+	}
 	if x == nil || x.call.Ask == nil || !isObject(m.params) || !x.admitQuestion() {
+		s.closeQuestion(id)
 		s.reply(s.ctx, on, m.id, refusal)
 		return
 	}
 	ctx, cancel := context.WithCancel(x.asking)
-	id := string(m.id)
 	s.mu.Lock()
 	s.asked[id] = cancel
 	s.mu.Unlock()
 	asking := func() {
 		defer func() {
-			s.mu.Lock()
-			delete(s.asked, id)
-			s.mu.Unlock()
+			s.closeQuestion(id)
 			cancel()
 		}()
 		answer, err := x.call.Ask(ctx, Question{Key: id, Method: m.method, Params: m.params})
@@ -110,6 +113,24 @@ func (s *Session) ask(x *exchange, m *message) {
 	if !s.goWhileOpen(asking) {
 		cancel()
 	}
+}
+
+// openQuestion notes that a question with an id waits for its answer. It reports false if one does already.
+func (s *Session) openQuestion(id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, isOpen := s.asked[id]; isOpen {
+		return false
+	}
+	s.asked[id] = func() {}
+	return true
+}
+
+// closeQuestion undoes openQuestion.
+func (s *Session) closeQuestion(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.asked, id)
 }
 
 // onlyCall returns the call that waits for its answer; nil if it is none or more than one.

@@ -1,14 +1,20 @@
 package client_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"hatchel/adapters/mcp/client"
 	"hatchel/adapters/mcp/client/mcptest"
+	"hatchel/hcl/jsonscan"
 )
 
 // asks reports whether the server of a way can ask during a call.
@@ -80,6 +86,172 @@ func TestAQuestionEndsWhenTheServerOrTheCallDoes(t *testing.T) {
 			if err := <-ended; !errors.Is(err, context.Canceled) {
 				t.Errorf("%s: the question ended with %v", name, err)
 			}
+		}
+	})
+}
+
+// TestQuestionsWithEqualIDsAreKeptApart has a server ask with an id whose first question is open, and withdraw a
+// question by an id that is written otherwise.
+func TestQuestionsWithEqualIDsAreKeptApart(t *testing.T) {
+	eachWay(t, func(t *testing.T, server *mcptest.Server, transport client.Transport) {
+		if !asks(t, server) {
+			t.Skip("it cannot ask")
+		}
+		next := make(chan struct{}) // the test has seen what was sent before
+		server.Handle("ask", func(c *mcptest.Call) (any, error) {
+			const question = `{"jsonrpc":"2.0","id":%s,"method":"elicitation/create","params":{"message":"%s"}}`
+			send := func(id, message string) { c.Send(fmt.Appendf(nil, question, id, message)) }
+			withdraw := func(id string) {
+				c.Notify("notifications/cancelled", map[string]any{"requestId": json.RawMessage(id)})
+			}
+			send("1", "first")
+			<-next
+			send("1", "second")
+			withdraw(`"1"`)
+			withdraw("1.0")
+			send(`"1"`, "third")
+			<-next
+			withdraw("1")
+			<-next
+			send("1", "fourth")
+			<-next
+			return mcptest.Text("done"), nil
+		})
+		answers := make(chan string, 10)
+		s := open(t, transport, client.Options{
+			Asks: []string{client.AskForm}, Trace: func(sent bool, message []byte) {
+				if sent && bytes.Contains(message, []byte(`"result"`)) {
+					answers <- string(message)
+				}
+			},
+		})
+		asked, answer := make(chan string), make(chan struct{})
+		ended := make(chan error, 1)
+		go func() {
+			_, err := s.Call(testContext(t), &client.Request{
+				Name: "ask", Ask: func(ctx context.Context, q client.Question) (client.Answer, error) {
+					message, _ := jsonscan.LookupText(q.Params, "message")
+					asked <- message
+					select {
+					case <-ctx.Done():
+						return client.Answer{}, ctx.Err()
+					case <-answer:
+						return client.Answer{Result: fmt.Appendf(nil, `{"action":"accept","content":{"of":"%s"}}`, message)}, nil
+					}
+				},
+			})
+			ended <- err
+		}()
+		expectFrom(t, asked, "first")
+		next <- struct{}{}
+		expectFrom(t, asked, "third")
+		next <- struct{}{}
+		expectFrom(t, answers, `{"jsonrpc":"2.0","id":1,"result":{"action":"cancel"}}`)
+		answer <- struct{}{}
+		expectFrom(t, answers, `{"jsonrpc":"2.0","id":"1","result":{"action":"accept","content":{"of":"third"}}}`)
+		next <- struct{}{}
+		expectFrom(t, asked, "fourth")
+		answer <- struct{}{}
+		expectFrom(t, answers, `{"jsonrpc":"2.0","id":1,"result":{"action":"accept","content":{"of":"fourth"}}}`)
+		next <- struct{}{}
+		expectFrom(t, ended, nil)
+	})
+}
+
+func expectFrom[T comparable](t *testing.T, c <-chan T, want T) {
+	t.Helper()
+	select {
+	case got := <-c:
+		if got != want {
+			t.Fatalf("got %v, want %v", got, want)
+		}
+	case <-time.After(maxWait):
+		t.Fatalf("nothing came in place of %v", want)
+	}
+}
+
+// TestACancelledRequestIsToldBeforeTheSessionEnds closes sessions as soon as a call is cancelled.
+func TestACancelledRequestIsToldBeforeTheSessionEnds(t *testing.T) {
+	eachWay(t, func(t *testing.T, server *mcptest.Server, transport client.Transport) {
+		if strings.Contains(t.Name(), "HTTP") && server.Era != mcptest.Legacy {
+			t.Skip("the end of the stream tells it")
+		}
+		began := make(chan struct{})
+		server.Handle("wait", func(c *mcptest.Call) (any, error) {
+			close(began)
+			<-c.Context.Done()
+			return mcptest.Text("late"), nil
+		})
+		s := open(t, transport, client.Options{})
+		ctx, cancel := context.WithCancel(testContext(t))
+		go func() {
+			<-began
+			cancel()
+		}()
+		if _, err := s.Call(ctx, &client.Request{Name: "wait"}); !errors.Is(err, context.Canceled) {
+			t.Errorf("the call ended with %v", err)
+		}
+		s.Close()
+		for end := time.Now().Add(maxWait); !slices.Contains(server.Methods(), "notifications/cancelled"); {
+			if time.Now().After(end) {
+				t.Fatalf("the server has received %q", server.Methods())
+			}
+			time.Sleep(time.Millisecond)
+		}
+	})
+}
+
+// TestLogsOfAProgramBelongToItsOnlyCall sends a log message while one call is open, and while two are.
+func TestLogsOfAProgramBelongToItsOnlyCall(t *testing.T) {
+	eachWay(t, func(t *testing.T, server *mcptest.Server, transport client.Transport) {
+		if strings.Contains(t.Name(), "HTTP") {
+			t.Skip("its streams belong to calls")
+		}
+		end := make(chan struct{})
+		server.Handle("log", func(c *mcptest.Call) (any, error) {
+			c.Log("info", "of one")
+			return mcptest.Text("done"), nil
+		})
+		server.Handle("wait", func(*mcptest.Call) (any, error) {
+			<-end
+			return mcptest.Text("done"), nil
+		})
+		server.Handle("log beside", func(c *mcptest.Call) (any, error) {
+			c.Log("info", "of two")
+			c.Progress(1, 2, "after it")
+			return mcptest.Text("done"), nil
+		})
+		var mu sync.Mutex
+		var ofCalls, others []string
+		note := func(list *[]string) func(client.Log) {
+			return func(l client.Log) {
+				mu.Lock()
+				defer mu.Unlock()
+				*list = append(*list, string(l.Data))
+			}
+		}
+		s := open(t, transport, client.Options{Log: note(&others)})
+		call := func(name string) {
+			if _, err := s.Call(testContext(t), &client.Request{Name: name, Log: note(&ofCalls)}); err != nil {
+				t.Error(err)
+			}
+		}
+		call("log")
+		waits := make(chan struct{})
+		go func() {
+			defer close(waits)
+			call("wait")
+		}()
+		for !slices.ContainsFunc(server.Calls(), func(c *mcptest.Call) bool { return c.Name == "wait" }) {
+			time.Sleep(time.Millisecond)
+		}
+		call("log beside")
+		close(end)
+		<-waits
+		mu.Lock()
+		defer mu.Unlock()
+		if fmt.Sprint(ofCalls, others) != `["of one"] ["of two"]` {
+			t.Errorf("of calls: %q, others: %q", ofCalls, others)
 		}
 	})
 }

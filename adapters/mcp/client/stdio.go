@@ -229,10 +229,27 @@ func (c *stdioConn) receive(line []byte) {
 					x.put(m)
 				}
 			}
+		case m.method == "notifications/message":
+			if x := c.onlyCall(); x != nil && x.wantsLogs() {
+				x.put(m)
+			} else {
+				c.session.incoming(nil, m)
+			}
 		default:
 			c.session.incoming(nil, m)
 		}
 	}
+}
+
+// onlyCall returns the call that a log message belongs to, which names none: the only one that waits for its answer.
+func (c *stdioConn) onlyCall() *exchange {
+	x := c.session.onlyCall()
+	if x == nil {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.pending[x.id] // nil before it is sent
 }
 
 // find returns the exchange with a raw id; nil if there is none.
