@@ -67,7 +67,7 @@ func (k clientKind) connect(t *testing.T, url string, n int) (all []officialClie
 			all = append(all, c)
 		}
 	} else {
-		all, err = connectTypeScript(t, url, strings.TrimPrefix(k.name, "TypeScript "), k.revision, n)
+		all, err = connectTypeScript(t, k, n, url)
 	}
 	if err != nil {
 		t.Fatalf("%s does not connect: %v", k, err)
@@ -263,7 +263,8 @@ type nodeClient struct {
 	news    chan string
 }
 
-func connectTypeScript(t *testing.T, url, pack, revision string, n int) (all []officialClient, err error) {
+// connectTypeScript connects n clients to the server at a URL, or each over stdio to one that a command starts.
+func connectTypeScript(t *testing.T, k clientKind, n int, server ...string) (all []officialClient, err error) {
 	t.Helper()
 	node := strings.Fields(os.Getenv("HATCHEL_TEST_TYPESCRIPT"))
 	if len(node) == 0 {
@@ -277,7 +278,8 @@ func connectTypeScript(t *testing.T, url, pack, revision string, n int) (all []o
 	for i := range n {
 		p.clients = append(p.clients, &nodeClient{process: p, number: i, news: make(chan string, 1000)})
 	}
-	cmd := exec.Command(node[0], append(node[1:], script, pack, revision, url)...)
+	node = append(node, script, strings.TrimPrefix(k.name, "TypeScript "), k.revision)
+	cmd := exec.Command(node[0], append(node[1:], server...)...)
 	stderr, err := os.Create(p.stderr)
 	if err != nil {
 		return nil, err
@@ -303,7 +305,7 @@ func connectTypeScript(t *testing.T, url, pack, revision string, n int) (all []o
 		<-p.done
 		cmd.Wait()
 		if text, _ := os.ReadFile(p.stderr); t.Failed() {
-			t.Logf("%s %s has written:\n%s", pack, revision, text)
+			t.Logf("%s has written:\n%s", k, text)
 		}
 	})
 	for _, c := range p.clients {

@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"bufio"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -50,7 +51,7 @@ var frontKinds = []clientKind{
 }
 
 // TestClientsOfEachRevisionUseServersOfEachRevision imports the tools of a server and calls them with official clients:
-// content of every kind, progress, a call that is cancelled, a form, a page and a message of the client's model.
+// content of every kind, progress, a call that is cancelled, a form, a page, a message of the client's model, and roots.
 func TestClientsOfEachRevisionUseServersOfEachRevision(t *testing.T) {
 	for _, c := range sampletest.Of(t, 2, frontCases()) {
 		t.Run(c.String(), func(t *testing.T) {
@@ -66,24 +67,36 @@ func TestClientsOfEachRevisionUseServersOfEachRevision(t *testing.T) {
 				url = proxytest.Start(t, nil, addresses...).URL
 			}
 			for _, kind := range sampletest.Of(t, 2, frontKinds) {
-				t.Run(kind.String(), func(t *testing.T) { checkFront(t, kind.connect(t, url+"/mcp", 1)[0], told) })
+				t.Run(kind.String(), func(t *testing.T) { checkFront(t, kind.connect(t, url+"/mcp", 1)[0], c, told) })
 			}
 			if c.processes > 1 {
 				return
 			}
-			for _, revision := range sampletest.Of(t, 1, frontRevisions) {
-				t.Run("Go over stdio "+revision, func(t *testing.T) {
-					cmd := exec.Command("hatchel", "serve", "--stdio", dir)
-					cmd.Env = append(os.Environ(), "STATE="+database)
-					client, err := connectGoOver(t, &sdk.CommandTransport{Command: cmd}, revision)
-					if err != nil {
-						t.Fatal(err)
-					}
-					checkFront(t, client, told)
+			for _, kind := range sampletest.Of(t, 1, frontKinds) {
+				t.Run(kind.String()+" over stdio", func(t *testing.T) {
+					checkFront(t, kind.connectOverStdio(t, dir, database), c, told)
 				})
 			}
 		})
 	}
+}
+
+// connectOverStdio connects a client to a process that it starts.
+func (k clientKind) connectOverStdio(t *testing.T, dir, database string) officialClient {
+	t.Helper()
+	command := []string{"env", "STATE=" + database, "hatchel", "serve", "--stdio", dir}
+	if k.name == "Go" {
+		c, err := connectGoOver(t, &sdk.CommandTransport{Command: exec.Command(command[0], command[1:]...)}, k.revision)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	all, err := connectTypeScript(t, k, 1, command...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all[0]
 }
 
 // configure returns a directory with the tools of the server.
@@ -107,6 +120,7 @@ func (c frontCase) configure(t *testing.T, told string) (dir string) {
 		server = fmt.Sprintf("command = [%s, %q]\n  sandbox {\n    read = [%s]\n    write = [%q]\n  }", command, told, read, told)
 	}
 	text := regexp.MustCompile(`url +=.*`).ReplaceAllLiteralString(string(blocks), fmt.Sprintf("protocol = %q\n  %s", c.revision, server))
+	text = strings.Replace(text, `"sampling"]`, "\"sampling\", \"roots\"]\n  roots = [\"file:///srv/docs\"]", 1)
 	if err := os.WriteFile(file, []byte(postgresState+text), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -184,11 +198,11 @@ func startNodeUpstream(t *testing.T, cmd *exec.Cmd) (url string) {
 }
 
 // checkFront calls each tool with a client.
-func checkFront(t *testing.T, client officialClient, told string) {
+func checkFront(t *testing.T, client officialClient, c frontCase, told string) {
 	t.Helper()
 	n := nextNumber()
 	content := n + "|image|audio|resource|resource|Link: page https://pages.example/"
-	want := map[string]string{"content": content, "form": n, "page": "accept", "model": "model " + n}
+	want := map[string]string{"content": content, "form": n, "page": "accept", "model": "model " + n, "roots": "file:///srv/docs"}
 	for tool, text := range want {
 		blocks, err := client.follow(tool, n)
 		if err != nil || blocks != text {
@@ -198,12 +212,13 @@ func checkFront(t *testing.T, client officialClient, told string) {
 	if blocks, err := client.follow("progress", n); err != nil || blocks != "done" {
 		t.Errorf("progress: %q, %v", blocks, err)
 	}
+	hear(t, client, "progress "+n)
 	done := make(chan error, 1)
 	go func() {
 		_, err := client.follow("wait", n+"w")
 		done <- err
 	}()
-	hear(t, client, "progress "+n+"w") // the last progress of a call that ends at once may be lost
+	hear(t, client, "progress "+n+"w")
 	client.cancel(n + "w")
 	select {
 	case err := <-done:
@@ -215,8 +230,44 @@ func checkFront(t *testing.T, client officialClient, told string) {
 	}
 	await(t, func() bool {
 		_, err := os.Stat(filepath.Join(told, n+"w"))
-		return err == nil
+		return err == nil && (c.transport == "HTTP" || wasToldCancelled(t, told, n+"w"))
 	})
+}
+
+// wasToldCancelled reports whether a server over stdio has received the notification that the call with an n is
+// cancelled. Its input ends soon after, which cancels the call, too.
+func wasToldCancelled(t *testing.T, told, n string) bool {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(told, "received-*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := ""
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			var m struct {
+				ID, Method string
+				Params     struct {
+					Arguments struct{ N string }
+					RequestID string
+				}
+			}
+			if json.Unmarshal([]byte(line), &m) != nil {
+				continue // an answer to a question, or a line that is being written
+			}
+			if m.Method == "tools/call" && m.Params.Arguments.N == n {
+				id = m.ID
+			}
+			if id != "" && m.Method == "notifications/cancelled" && m.Params.RequestID == id {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // hear waits until a client has heard something.

@@ -6,6 +6,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -19,7 +21,20 @@ import (
 const upstreamMode = "mcp-upstream"
 
 func serveUpstream(dir string) error {
-	return newSDKUpstream(dir).Run(context.Background(), &sdk.StdioTransport{})
+	received, err := os.Create(receivedFile(dir, os.Getpid()))
+	if err != nil {
+		return err
+	}
+	input := struct {
+		io.Reader
+		io.Closer
+	}{io.TeeReader(os.Stdin, received), os.Stdin}
+	return newSDKUpstream(dir).Run(context.Background(), &sdk.IOTransport{Reader: input, Writer: os.Stdout})
+}
+
+// receivedFile returns the file with all that the server has received over stdio.
+func receivedFile(dir string, pid int) string {
+	return filepath.Join(dir, fmt.Sprintf("received-%d", pid))
 }
 
 // startSDKUpstream serves newSDKUpstream over HTTP. Only without sessions does it speak 2026-07-28, and only with them
@@ -89,6 +104,7 @@ func newSDKUpstream(dir string) *sdk.Server {
 		message := &sdk.SamplingMessage{Role: "user", Content: &sdk.TextContent{Text: n}}
 		return &sdk.CreateMessageParams{MaxTokens: 9, Messages: []*sdk.SamplingMessage{message}}
 	}))
+	add("roots", askSDKClient(func(string) sdk.InputRequest { return &sdk.ListRootsParams{} }))
 	return server
 }
 
@@ -113,6 +129,8 @@ func askSDKClient(
 				answer, err = r.Session.Elicit(ctx, q)
 			case *sdk.CreateMessageParams:
 				answer, err = r.Session.CreateMessage(ctx, q)
+			case *sdk.ListRootsParams:
+				answer, err = r.Session.ListRoots(ctx, q)
 			}
 			if err != nil {
 				return nil, err
@@ -128,6 +146,8 @@ func askSDKClient(
 				return sdkText(name), nil
 			}
 			return sdkText(a.Action), nil
+		case *sdk.ListRootsResult:
+			return sdkText(a.Roots[0].URI), nil
 		}
 		return sdkText("no answer"), nil
 	}

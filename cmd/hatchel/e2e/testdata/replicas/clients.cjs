@@ -1,11 +1,13 @@
-// Official TypeScript clients that a test commands: clients.cjs PACKAGE REVISION URL.
+// Official TypeScript clients that a test commands: clients.cjs PACKAGE REVISION URL, or in place of the URL a command and its arguments, which
+// each client starts and speaks to over stdio.
 //
 // Every line of the input is a command, {"id", "client", "do", ...}; every line of the output is its end, {"id", "value"} or {"id", "error"}, or what
 // a client has heard, {"client", "heard"}. A question that begins with "hold" is answered after the command release.
 "use strict";
 const readline = require("node:readline");
 
-const [pack, revision, url] = process.argv.slice(2);
+const [pack, revision, url, ...args] = process.argv.slice(2);
+const program = url.startsWith("http") ? undefined : { command: url, args, env: process.env };
 const modern = revision > "2026";
 const say = (line) => void process.stdout.write(JSON.stringify(line) + "\n");
 
@@ -41,7 +43,8 @@ function open(number) {
     for (const [method, [, text]] of Object.entries(notifications)) {
       client.setNotificationHandler(method, ({ params }) => say({ client: number, heard: text(params) }));
     }
-    transport = new StreamableHTTPClientTransport(new URL(url));
+    const { StdioClientTransport } = require("@modelcontextprotocol/client/stdio");
+    transport = program ? new StdioClientTransport(program) : new StreamableHTTPClientTransport(new URL(url));
     call = (params, options) => client.callTool(params, options);
   } else {
     const types = require("@modelcontextprotocol/sdk/types.js");
@@ -53,9 +56,14 @@ function open(number) {
     for (const [, [name, text]] of Object.entries(notifications)) {
       client.setNotificationHandler(types[name + "NotificationSchema"], ({ params }) => say({ client: number, heard: text(params) }));
     }
-    transport = new StreamableHTTPClientTransport(new URL(url));
+    const { StdioClientTransport } = require("@modelcontextprotocol/sdk/client/stdio.js");
+    transport = program ? new StdioClientTransport(program) : new StreamableHTTPClientTransport(new URL(url));
     call = (params, options) => client.callTool(params, undefined, options);
   }
+  // The SDKs drop a progress that they read together with the answer to its call.
+  transport.onmessage = ({ method, params }) => {
+    if (method === "notifications/progress") say({ client: number, heard: "progress " + params.message });
+  };
   client.onerror = (error) => process.stderr.write(`client ${number}: ${error}\n`);
   const calls = new Map(); // by n
   return {
@@ -65,7 +73,7 @@ function open(number) {
       const controller = new AbortController();
       calls.set(args.n, controller);
       const options = { signal: controller.signal, timeout: 180000 };
-      if (follow) options.onprogress = ({ message }) => say({ client: number, heard: "progress " + message });
+      if (follow) options.onprogress = () => {};
       try {
         const result = await call({ name, arguments: args }, options);
         const content = follow ? result.content.map((block) => block.text ?? block.type).join("|") : result.content[0].text;
@@ -80,7 +88,7 @@ function open(number) {
     unsubscribe: async ({ uri }) => void (await client.unsubscribeResource({ uri })),
     release: async () => release(),
     end: async () => {
-      if (!modern) await transport.terminateSession();
+      if (!modern && !program) await transport.terminateSession();
       await client.close();
     },
   };

@@ -1,8 +1,8 @@
 // An MCP server of the TypeScript SDK, of all revisions: server.mjs http|stdio DIRECTORY. Over HTTP it writes its address on standard
-// error. Its tools are those of newSDKUpstream in upstream_sdk_test.go.
+// error; what it receives over stdio is in the file received-PID of the directory. Its tools are those of newSDKUpstream in upstream_sdk_test.go.
 import { createServer } from "node:http";
 import { randomUUID } from "node:crypto";
-import { writeFileSync } from "node:fs";
+import { appendFileSync, writeFileSync } from "node:fs";
 import { NodeStreamableHTTPServerTransport, toNodeHandler } from "@modelcontextprotocol/node";
 import { classifyInboundRequest, createMcpHandler, fromJsonSchema, inputRequired, McpServer } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
@@ -15,6 +15,7 @@ const questions = {
   }),
   page: (n) => inputRequired.elicitUrl({ message: "Open " + n, url: "https://pages.example/" + n }),
   model: (n) => inputRequired.createMessage({ messages: [{ role: "user", content: { type: "text", text: n } }], maxTokens: 9 }),
+  roots: () => inputRequired.listRoots(),
 };
 
 // Servers of the revisions before 2026-07-28 send their questions themselves.
@@ -27,7 +28,7 @@ function ask(kind, era) {
       if (kind === "page") question.params.elicitationId = randomUUID();
       answer = await context.mcpReq.send(question);
     }
-    return text(answer.content?.text ?? answer.content?.name ?? answer.action);
+    return text(answer.roots?.[0].uri ?? answer.content?.text ?? answer.content?.name ?? answer.action);
   };
 }
 
@@ -67,6 +68,7 @@ function create({ era }) {
 
 if (process.argv[2] === "stdio") {
   serveStdio(create);
+  process.stdin.on("data", (data) => appendFileSync(process.argv[3] + "/received-" + process.pid, data));
 } else {
   const sessions = new Map();
   const handleModern = toNodeHandler(createMcpHandler(create));
