@@ -21,6 +21,18 @@ type schemaDiff struct {
 	note             func(Difference)               // is called in place of report; nil for none
 	narrowed         bool                           // a value of the old schema is none of the new one
 	relaxed          bool                           // a value of the new schema is none of the old one
+	steps            *int                           // how many pairs of schemas may yet be compared
+	isTold           bool                           // it is reported that they are too many
+}
+
+// maxSchemaSteps bounds how many pairs of schemas are compared: alternatives within alternatives are compared each with
+// each, so that the pairs of a small text may be without number.
+const maxSchemaSteps = 20_000
+
+func newSchemaDiff(old, new any, output bool) *schemaDiff {
+	steps := maxSchemaSteps
+	sameDefs := value.Equal(definitions(old), definitions(new))
+	return &schemaDiff{oldRoot: old, newRoot: new, output: output, sameDefs: sameDefs, steps: &steps}
 }
 
 // compareInputs compares two decoded schemas of inputs. A looser one is widening if its value reaches an effect,
@@ -28,19 +40,19 @@ type schemaDiff struct {
 func compareInputs(
 	old, new any, reaches func(input, kind string) string, report func(path string, class Class, kind, text string),
 ) {
-	d := &schemaDiff{oldRoot: old, newRoot: new, report: report}
+	d := newSchemaDiff(old, new, false)
+	d.report = report
 	d.reaches = func(path, kind string) string {
 		name, _, _ := strings.Cut(strings.TrimPrefix(path, "."), ".")
 		return reaches(strings.TrimRight(name, "[]{}"), kind)
 	}
-	d.sameDefs = value.Equal(definitions(old), definitions(new))
 	d.compare("", old, new, 0)
 }
 
 // compareSchemas compares two decoded schemas and reports every difference with its path.
 func compareSchemas(old, new any, output bool, report func(path string, class Class, kind, text string)) {
-	d := &schemaDiff{oldRoot: old, newRoot: new, output: output, report: report}
-	d.sameDefs = value.Equal(definitions(old), definitions(new))
+	d := newSchemaDiff(old, new, output)
+	d.report = report
 	d.compare("", old, new, 0)
 }
 
@@ -60,8 +72,8 @@ type Difference struct {
 // cannot be compared is both narrowed and relaxed. The texts have values of the schemas, cut, with hidden characters
 // made visible.
 func Differences(old, new any, output bool) (all []Difference) {
-	d := &schemaDiff{oldRoot: old, newRoot: new, output: output, note: func(one Difference) { all = append(all, one) }}
-	d.sameDefs = value.Equal(definitions(old), definitions(new))
+	d := newSchemaDiff(old, new, output)
+	d.note = func(one Difference) { all = append(all, one) }
 	d.compare("", old, new, 0)
 	return all
 }
@@ -139,6 +151,9 @@ func schemaOf(v any) map[string]any {
 	return map[string]any{}
 }
 
+// pointerEscapes are those of a JSON pointer (RFC 6901, section 3).
+var pointerEscapes = strings.NewReplacer("~1", "/", "~0", "~")
+
 // resolve follows a reference into the document.
 func resolve(root any, m map[string]any) (map[string]any, string) {
 	ref, _ := m["$ref"].(string)
@@ -154,7 +169,7 @@ func resolve(root any, m map[string]any) (map[string]any, string) {
 	target := root
 	for _, token := range strings.Split(path, "/") {
 		parent, _ := target.(map[string]any)
-		target = parent[strings.NewReplacer("~1", "/", "~0", "~").Replace(token)]
+		target = parent[pointerEscapes.Replace(token)]
 	}
 	if out, ok := target.(map[string]any); ok {
 		return out, ref
@@ -172,15 +187,15 @@ var compared = append([]string{"type", "enum", "const", "minimum", "maximum", "e
 	"properties", "required", "additionalProperties", "minProperties", "maxProperties", "x-file"}, annotations...)
 
 func (d *schemaDiff) compare(path string, oldRaw, newRaw any, depth int) {
-	if d.sameDefs && value.Equal(oldRaw, newRaw) {
+	if value.Equal(oldRaw, newRaw) && (d.sameDefs || !value.Contains(oldRaw, hasRef)) {
+		return
+	}
+	if *d.steps--; *d.steps < 0 || depth > maxSchemaDepth {
+		d.tooLarge(path, depth)
 		return
 	}
 	old, oldRef := resolve(d.oldRoot, schemaOf(oldRaw))
 	new, newRef := resolve(d.newRoot, schemaOf(newRaw))
-	if depth > maxSchemaDepth {
-		d.change(path, "incomparable", true, true, "cannot be compared: the schema is too deep")
-		return
-	}
 	if pair := [2]string{oldRef, newRef}; oldRef != "" && newRef != "" {
 		if slices.Contains(d.refs, pair) {
 			return
@@ -201,6 +216,26 @@ func (d *schemaDiff) compare(path string, oldRaw, newRaw any, depth int) {
 		d.compare(path+"[]", orTrue(old["items"]), orTrue(new["items"]), depth+1)
 	}
 	d.others(path, old, new)
+}
+
+// hasRef reports whether an object refers to another part of its document.
+func hasRef(v any) bool {
+	m, _ := v.(map[string]any)
+	return m["$ref"] != nil
+}
+
+// tooLarge records that a part is not compared. That the schemas have too many parts is said once.
+func (d *schemaDiff) tooLarge(path string, depth int) {
+	text := "cannot be compared: the schema is too deep"
+	if depth <= maxSchemaDepth {
+		text = "cannot be compared: the schema has too many alternatives"
+		if d.isTold {
+			d.narrowed, d.relaxed = true, true
+			return
+		}
+		d.isTold = !d.quiet
+	}
+	d.change(path, "incomparable", true, true, text)
 }
 
 // orTrue returns the schema that a missing one stands for.
@@ -241,8 +276,16 @@ func (d *schemaDiff) alternatives(path string, old, new map[string]any, depth in
 	}
 	narrowed := slices.ContainsFunc(from, func(x any) bool { return !covered(x, to, true) })
 	relaxed := slices.ContainsFunc(to, func(x any) bool { return !covered(x, from, false) })
-	d.change(path, "type", narrowed, relaxed, describe(old)+" → "+describe(new))
+	d.change(path, "type", narrowed, relaxed, d.replaced(old, new))
 	return true
+}
+
+// replaced returns the words for a schema in place of another one; nothing if they are not reported.
+func (d *schemaDiff) replaced(old, new map[string]any) string {
+	if d.quiet {
+		return ""
+	}
+	return describe(old) + " → " + describe(new)
 }
 
 // anyOf returns the alternatives of a schema that has only these, or else the schema itself.
@@ -263,7 +306,7 @@ func (d *schemaDiff) types(path string, old, new map[string]any) bool {
 	lost := slices.ContainsFunc(from, func(k string) bool { return !hasKind(to, k) })
 	gained := slices.ContainsFunc(to, func(k string) bool { return !hasKind(from, k) })
 	if lost || gained {
-		d.change(path, "type", lost, gained, describe(old)+" → "+describe(new))
+		d.change(path, "type", lost, gained, d.replaced(old, new))
 	}
 	return slices.ContainsFunc(from, func(k string) bool { return hasKind(to, k) }) ||
 		slices.ContainsFunc(to, func(k string) bool { return hasKind(from, k) })
@@ -359,9 +402,9 @@ func (d *schemaDiff) enums(path string, old, new map[string]any) {
 			}
 		}
 	case was:
-		d.change(path, "enum", false, true, describe(old)+" → "+describe(new))
+		d.change(path, "enum", false, true, d.replaced(old, new))
 	case is:
-		d.change(path, "enum", true, false, describe(old)+" → "+describe(new))
+		d.change(path, "enum", true, false, d.replaced(old, new))
 	}
 }
 
@@ -381,7 +424,6 @@ func (d *schemaDiff) others(path string, old, new map[string]any) {
 		}
 	}
 	for _, name := range value.CanonicalKeys(names) {
-		hasRef := func(v any) bool { m, _ := v.(map[string]any); return m["$ref"] != nil }
 		if !value.Equal(old[name], new[name]) || !d.sameDefs && value.Contains(old[name], hasRef) {
 			d.change(path, "incomparable", true, true, fmt.Sprintf("cannot be compared: the keyword %s changed", name))
 		}

@@ -1,6 +1,8 @@
 package definition
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -49,6 +51,8 @@ func TestChangesAreNamedAndJudgedByWhatBlocksSend(t *testing.T) {
 			"task support none → optional (compatible)"},
 		{`"name":"a"`, `"name":"a","execution":{"taskSupport":"required"}`, "task support none → required"},
 		{`"name":"a"`, "\"name\":\"a\",\"title\":\"\u202ex\"", "title (compatible)"},
+		{`"type":"object","required":["title"]`, `"$defs":{"x":{}},"type":"object","required":["title"]`,
+			"inputSchema (compatible)"},
 	} {
 		if strings.Count(base, c.old) == 0 {
 			t.Fatalf("%s is not in the definition", c.old)
@@ -63,6 +67,30 @@ func TestChangesAreNamedAndJudgedByWhatBlocksSend(t *testing.T) {
 		}
 		if text := strings.Join(got, "; "); text != c.want {
 			t.Errorf("%s → %s:\n got %s\nwant %s", c.old, c.new, text, c.want)
+		}
+	}
+}
+
+// Of alternatives within alternatives, of which a small definition has more than can be compared, it is said once.
+func TestADefinitionWithManyAlternativesIsNotCompatible(t *testing.T) {
+	var definitions strings.Builder
+	for i := range 30 {
+		fmt.Fprintf(&definitions, `"d%d":{"anyOf":[{"$ref":"#/$defs/d%d"},{"$ref":"#/$defs/d%[2]d"},{"type":"integer"}]},`, i+1, i)
+	}
+	const form = `{"name":"a","inputSchema":{"type":"object","properties":{"title":%s,"note":%[1]s},"$defs":{%s"d0":{"type":"boolean"}}}}`
+	plain := parse(t, fmt.Sprintf(form, `{"type":"string"}`, ""))
+	nested := parse(t, fmt.Sprintf(form, `{"$ref":"#/$defs/d30"}`, definitions.String()))
+	sent := []*schema.Type{schema.ObjectOf(&schema.Member{Name: "title", Type: &schema.Type{Kind: schema.String}})}
+	for i, pair := range [][2]Definition{{plain, nested}, {nested, plain}} {
+		changes := Compare(pair[0], pair[1], sent)
+		all := Texts(changes)
+		text := strings.Join(all, "; ")
+		if len(all) != 2 || len(text) > 500 || !strings.Contains(text, "cannot be compared: the schema has too many alternatives") {
+			t.Errorf("%d changes: %s", len(all), text)
+		}
+		// A plain schema accepts what is sent, whatever the nested one does.
+		if slices.ContainsFunc(changes, func(c Change) bool { return !c.Compatible }) != (i == 0) {
+			t.Errorf("%+v", changes)
 		}
 	}
 }
