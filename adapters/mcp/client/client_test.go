@@ -14,7 +14,7 @@ import (
 )
 
 // maxWait is how long a test waits for what must happen.
-const maxWait = 20 * time.Second
+const maxWait = time.Minute
 
 func testContext(t testing.TB) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), maxWait)

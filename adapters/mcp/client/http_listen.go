@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hatchel/internal/backoff"
+	"hatchel/internal/ctxtime"
 )
 
 // listenPauses are the pauses before a stream that has ended is opened again.
@@ -14,9 +15,10 @@ var listenPauses = backoff.Policy{First: time.Second, Max: time.Minute, Jitter: 
 
 // listen implements conn.
 func (c *httpConn) listen() {
+	throttle := throttleMessages()
 	for failures, first := 0, true; ; first = false {
 		begun := time.Now()
-		if !c.listenOnce(first) {
+		if !c.listenOnce(first, throttle) {
 			return
 		}
 		if failures++; time.Since(begun) > listenPauses.Max {
@@ -32,8 +34,8 @@ func (c *httpConn) listen() {
 	}
 }
 
-// listenOnce opens a stream and reads it to its end. It reports false if the server has none.
-func (c *httpConn) listenOnce(first bool) (again bool) {
+// listenOnce opens a stream and reads it to its end, throttled. It reports false if the server has none.
+func (c *httpConn) listenOnce(first bool, throttle *Throttle) (again bool) {
 	s := c.session
 	x := s.newExchange("subscriptions/listen", []byte(`"notifications":{"toolsListChanged":true}`))
 	x.endless = true
@@ -45,7 +47,8 @@ func (c *httpConn) listenOnce(first bool) (again bool) {
 	if !first && s.options.Changed != nil {
 		s.options.Changed() // what changed meanwhile was not received
 	}
-	events := newEventReader(resp.Body, x.maxSize, x.countBytes)
+	wait := func(n int) error { return ctxtime.Sleep(s.ctx, throttle.Pause(n)) }
+	events := newEventReader(resp.Body, x.maxSize, wait)
 	defer events.release()
 	m, err := c.readUntilAnswer(s.ctx, events, x)
 	return err != nil && !isInvalid(err) || m != nil && m.rpc == nil

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"hatchel/hcl/jsonscan"
+	"hatchel/internal/ctxtime"
 	"hatchel/internal/queue"
 )
 
@@ -161,25 +162,21 @@ func (c *stdioConn) do(ctx context.Context, x *exchange) (answer *message, err e
 	}
 }
 
-// readAll reads messages until the program ends or the session does.
+// readAll reads messages until the program ends or the session does. Those that belong to no request are throttled.
 func (c *stdioConn) readAll() {
-	in := bufio.NewReaderSize(c.r, readBuffer)
-	for {
+	in, throttle := bufio.NewReaderSize(c.r, readBuffer), throttleMessages()
+	for c.session.ctx.Err() == nil {
 		line, err := c.readLine(in)
 		if err != nil {
 			c.session.end(err)
 			break
 		}
-		if line = bytes.TrimSpace(line); len(line) > 0 {
-			c.receive(line)
+		text := bytes.TrimSpace(line)
+		if len(text) > 0 && c.receive(text) {
+			continue
 		}
-		select {
-		case <-c.session.done:
-			err = errEndOfStdout
-		default:
-		}
-		if err != nil {
-			break
+		if pause := throttle.Pause(len(line)); pause > 0 {
+			ctxtime.Sleep(c.session.ctx, pause)
 		}
 	}
 	io.Copy(io.Discard, in) // a program that writes would wait otherwise, and not see that its input has ended
@@ -193,7 +190,7 @@ func (c *stdioConn) readLine(in *bufio.Reader) ([]byte, error) {
 		if len(line)+len(part) > c.session.options.MaxMessage+1 {
 			return nil, tooLarge(c.session.options.MaxMessage)
 		}
-		line = append(line, part...)
+		line = append(grow(line, len(part)), part...)
 		switch err {
 		case nil:
 			return line, nil
@@ -206,39 +203,42 @@ func (c *stdioConn) readLine(in *bufio.Reader) ([]byte, error) {
 	}
 }
 
-// receive passes a line to what it belongs to. A line that is no message is one of a program that prints something
-// else, too.
-func (c *stdioConn) receive(line []byte) {
+// receive passes a line to what it belongs to, and reports whether all of it belongs to requests that wait. A line that
+// is no message is one of a program that prints something else, too.
+func (c *stdioConn) receive(line []byte) (belongs bool) {
 	list, err := parse(line)
 	if err != nil {
 		c.session.countUnknown(nil)
-		return
+		return false
 	}
 	c.session.trace(false, line)
+	belongs = true
 	for _, m := range list {
-		switch {
-		case m.method == "":
-			if x := c.find(m.id); x != nil {
-				x.put(m)
-			} else if !c.isLate(m.id) {
+		var x *exchange
+		switch m.method {
+		case "":
+			if x = c.find(m.id); x == nil && !c.isLate(m.id) {
 				c.session.countUnknown(nil)
 			}
-		case m.method == "notifications/progress":
+		case "notifications/progress":
 			if token, ok := jsonscan.Lookup(m.params, "progressToken"); ok {
-				if x := c.find(token); x != nil {
-					x.put(m)
-				}
+				x = c.find(token)
 			}
-		case m.method == "notifications/message":
-			if x := c.onlyCall(); x != nil && x.wantsLogs() {
-				x.put(m)
-			} else {
+		case "notifications/message":
+			if x = c.onlyCall(); x == nil || !x.wantsLogs() {
+				x = nil
 				c.session.incoming(nil, m)
 			}
 		default:
 			c.session.incoming(nil, m)
 		}
+		if x == nil {
+			belongs = false
+		} else {
+			x.put(m)
+		}
 	}
+	return belongs
 }
 
 // onlyCall returns the call that a log message belongs to, which names none: the only one that waits for its answer.

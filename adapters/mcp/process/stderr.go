@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"hatchel/adapters"
+	"hatchel/adapters/mcp/client"
 )
 
 // maxStderr is how many bytes of an error output are kept, the last ones.
@@ -27,9 +28,16 @@ func newStderr(reader *os.File) *stderr {
 	return &stderr{reader: reader, collected: make(chan struct{})}
 }
 
+// The limits of reading an error output.
+const (
+	stderrRate  = 16 << 20 // bytes in a second
+	stderrBurst = 16 << 20
+)
+
 // collect reads the error output until it ends.
 func (s *stderr) collect() {
 	defer close(s.collected)
+	throttle := client.NewThrottle(stderrRate, stderrBurst)
 	buf := make([]byte, 16<<10)
 	for {
 		n, err := s.reader.Read(buf)
@@ -37,6 +45,7 @@ func (s *stderr) collect() {
 		if err != nil {
 			return
 		}
+		time.Sleep(throttle.Pause(n)) // about a millisecond
 	}
 }
 
