@@ -10,6 +10,7 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/adapters/mcp/client"
+	"hatchel/hcl"
 	"hatchel/hcl/diag"
 	"hatchel/hcl/jsonscan"
 	"hatchel/internal/cut"
@@ -88,7 +89,10 @@ func (r *contentReader) count() (n int) {
 
 func (r *contentReader) drop(what string) { r.dropped[what]++ }
 
-const unknownContent = "content of an unknown kind"
+const (
+	unknownContent = "content of an unknown kind"
+	dataWithSecret = "data with a secret" // from which the token of the request was removed
+)
 
 // block reads one block.
 func (r *contentReader) block(raw jsonscan.Object) {
@@ -126,6 +130,10 @@ func (r *contentReader) block(raw jsonscan.Object) {
 func (r *contentReader) media(raw jsonscan.Object, b *adapters.ContentBlock) bool {
 	b.Data, _ = raw.Text("data")
 	b.MIMEType = mediaType(raw)
+	if strings.Contains(b.Data, hcl.Hidden) {
+		r.drop(dataWithSecret)
+		return false
+	}
 	if !isBase64(b.Data) || !strings.HasPrefix(b.MIMEType, b.Kind+"/") {
 		r.drop(b.Kind + " whose data or media type is not valid")
 		return false
@@ -146,6 +154,10 @@ func (r *contentReader) resource(raw jsonscan.Object, b *adapters.ContentBlock) 
 	b.MIMEType = mediaType(resource)
 	text, isText := resource.Text("text")
 	data, isData := resource.Text("blob")
+	if isData && strings.Contains(data, hcl.Hidden) {
+		r.drop(dataWithSecret)
+		return false
+	}
 	if uri == "" || isText == isData || isData && !isBase64(data) {
 		r.drop("embedded resource that is not valid")
 		return false

@@ -26,7 +26,9 @@ func (s *Shaper) shapeContent(r *Result, f *hcl.Frame) error {
 	if r.Text, err = AppendText(r.Text, m[s.defaults.text]); err != nil {
 		return err
 	}
-	r.Blocks = s.appendUpstream(r.Blocks, content)
+	var leftOut int
+	r.Blocks, leftOut = s.appendUpstream(r.Blocks, content)
+	r.Received.LeftOut += leftOut
 	return nil
 }
 
@@ -53,13 +55,16 @@ func joinViolations(violations []schema.Violation) string {
 }
 
 // appendUpstream appends the blocks of another server as an array. All texts together are truncated as one text is, and
-// the texts after the limit are left out.
-func (w *Writer) appendUpstream(dst []byte, c *adapters.Content) []byte {
+// the texts after the limit are left out. Data with a secret is left out and counted: without the secret it is no data.
+func (w *Writer) appendUpstream(dst []byte, c *adapters.Content) (out []byte, leftOut int) {
 	texts, size := make([][]byte, len(c.Blocks)), 0
+	hasSecret := make([]bool, len(c.Blocks))
 	for i := range c.Blocks {
 		if b := &c.Blocks[i]; b.IsText() {
 			texts[i] = w.Scrubber.Bytes([]byte(b.Text))
 			size += len(texts[i])
+		} else if hasSecret[i] = w.Scrubber.Text(b.Data) != b.Data; hasSecret[i] {
+			leftOut++
 		}
 	}
 	dst, left, first := append(dst, '['), w.MaxText, true
@@ -70,12 +75,18 @@ func (w *Writer) appendUpstream(dst []byte, c *adapters.Content) []byte {
 		first = false
 	}
 	notices := c.Notices[:len(c.Notices):len(c.Notices)]
+	if leftOut > 0 {
+		notices = append(notices, fmt.Sprintf("Left out of the answer: %d × data with a secret.", leftOut))
+	}
 	if size > w.MaxText {
 		notices = append(notices, fmt.Sprintf("Truncated: %s of %s of text are shown. %s", hcl.Size(w.MaxText),
 			hcl.Size(size), w.Hint))
 	}
 	for i := range c.Blocks {
 		b, text := &c.Blocks[i], texts[i]
+		if hasSecret[i] {
+			continue
+		}
 		if b.IsText() && len(text) > left {
 			if left <= 0 {
 				continue
@@ -92,7 +103,7 @@ func (w *Writer) appendUpstream(dst []byte, c *adapters.Content) []byte {
 		notice := adapters.ContentBlock{Kind: adapters.ContentText}
 		dst = notice.AppendJSON(dst, []byte("["+strings.Join(notices, " ")+"]"), w.Scrubber.Text)
 	}
-	return append(dst, ']')
+	return append(dst, ']'), leftOut
 }
 
 // enclose returns a text between two lines with a delimiter; the text itself without a delimiter.

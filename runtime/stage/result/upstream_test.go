@@ -1,10 +1,12 @@
 package result
 
 import (
+	"encoding/base64"
 	"strings"
 	"testing"
 
 	"hatchel/adapters"
+	"hatchel/adapters/scrub"
 )
 
 func TestTextsOfAnotherServerThatAreLeftOutAreNamed(t *testing.T) {
@@ -28,8 +30,26 @@ func TestTextsOfAnotherServerThatAreLeftOutAreNamed(t *testing.T) {
 			content.Notices = []string{"A."}
 		}
 		w := &Writer{MaxText: 10, Hint: "Ask for less."}
-		if got := string(w.appendUpstream(nil, content)); got != c.want {
+		if got, _ := w.appendUpstream(nil, content); string(got) != c.want {
 			t.Errorf("%q: got %s", c.texts, got)
 		}
+	}
+}
+
+// Clients that decode data would refuse the whole result if a secret was removed from it.
+func TestDataOfAnotherServerThatHasASecretIsLeftOut(t *testing.T) {
+	encode := base64.StdEncoding.EncodeToString
+	secret := encode([]byte("an image with s3cret-of-the-server in it"))
+	content := &adapters.Content{Notices: []string{"A."}, Blocks: []adapters.ContentBlock{
+		{Kind: adapters.ContentImage, MIMEType: "image/png", Data: secret},
+		{Kind: adapters.ContentImage, MIMEType: "image/png", Data: encode([]byte("an image"))},
+		{Kind: adapters.ContentResource, URI: "hatchel://x/y", Data: secret},
+	}}
+	w := &Writer{MaxText: 100, Scrubber: scrub.New([]string{"s3cret-of-the-server"})}
+	got, leftOut := w.appendUpstream(nil, content)
+	const want = `[{"type":"image","mimeType":"image/png","data":"YW4gaW1hZ2U="},{"type":"text","text":` +
+		`"[A. Left out of the answer: 2 × data with a secret.]"}]`
+	if string(got) != want || leftOut != 2 {
+		t.Errorf("got %s, %d", got, leftOut)
 	}
 }
