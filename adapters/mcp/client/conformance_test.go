@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"hatchel/adapters/mcp/client"
+	"hatchel/internal/sampletest"
 )
 
 // clientScenarios are those of the official suite for clients, with the revision at which each is run. Sign-in with a
@@ -46,7 +47,7 @@ func TestTheOfficialSuitePassesTheClient(t *testing.T) {
 	if len(words) == 0 {
 		t.Skip("HATCHEL_TEST_CONFORMANCE does not say how to run the conformance suite")
 	}
-	for _, s := range clientScenarios {
+	for _, s := range sampletest.Of(t, 6, clientScenarios) {
 		t.Run(s.name+" "+s.revision, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()

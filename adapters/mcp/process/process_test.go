@@ -22,6 +22,7 @@ import (
 	"hatchel/adapters/mcp/process"
 	"hatchel/adapters/program"
 	"hatchel/adapters/sandbox"
+	"hatchel/internal/sampletest"
 )
 
 // maxWait is how long a test waits for a state that comes.
@@ -436,7 +437,7 @@ func TestTheErrorOutputIsBoundedAndHasNoSecret(t *testing.T) {
 
 // TestManyProgramsStartAtOnce starts as many programs as those of which most were not ready in time elsewhere.
 func TestManyProgramsStartAtOnce(t *testing.T) {
-	const count = 99
+	count := len(sampletest.Of(t, 33, make([]struct{}, 99)))
 	c, _ := config(t, sandbox.Policy{}, "delay=200ms")
 	c.StartTimeout = 20 * time.Second
 	var starts sync.WaitGroup

@@ -24,6 +24,15 @@ func clientsOfAKind() int {
 	return 2
 }
 
+// callInterval is how often each client of a load makes a call, at most. A single round leaves most of the machine to
+// what is tested and to other tests.
+func callInterval() time.Duration {
+	if *rounds > 1 {
+		return time.Millisecond
+	}
+	return 100 * time.Millisecond
+}
+
 // load is calls that clients make one after the other, all clients at once.
 type load struct {
 	t       *testing.T
@@ -40,11 +49,13 @@ func startLoad(t *testing.T, clients []officialClient, tools ...string) *load {
 	l := &load{t: t, stop: make(chan struct{}), failed: map[string]string{}}
 	for _, c := range clients {
 		l.stopped.Go(func() {
+			next := time.NewTicker(callInterval())
+			defer next.Stop()
 			for i := 0; ; i++ {
 				select {
 				case <-l.stop:
 					return
-				default:
+				case <-next.C:
 				}
 				n := nextNumber()
 				err := checkNumberedCall(c, tools[i%len(tools)], n)

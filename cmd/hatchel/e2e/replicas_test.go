@@ -21,9 +21,8 @@ func TestReplicasServeOfficialClients(t *testing.T) {
 		t.Run(kind.String(), func(t *testing.T) {
 			t.Parallel()
 			c := startCluster(t, 3)
-			one := func(t *testing.T) officialClient { return kind.connect(t, c.proxy.URL+"/mcp", 1)[0] }
+			client := kind.connect(t, c.proxy.URL+"/mcp", 1)[0]
 			t.Run("lists and calls in every process", func(t *testing.T) {
-				client := one(t)
 				for range 6 {
 					if names, err := client.list(); err != nil || !slices.Contains(names, "echo") {
 						t.Errorf("%v: listed are %q", err, names)
@@ -38,7 +37,6 @@ func TestReplicasServeOfficialClients(t *testing.T) {
 					continue // a page is a question since 2025-11-25
 				}
 				t.Run("answers a question at another process: "+question, func(t *testing.T) {
-					client := one(t)
 					for range 4 {
 						if err := checkCall(client, question); err != nil {
 							t.Error(err)
@@ -47,7 +45,6 @@ func TestReplicasServeOfficialClients(t *testing.T) {
 				})
 			}
 			t.Run("answers the questions of calls at once", func(t *testing.T) {
-				client := one(t)
 				var calls sync.WaitGroup
 				for i := range 16 {
 					calls.Go(func() {
@@ -59,7 +56,6 @@ func TestReplicasServeOfficialClients(t *testing.T) {
 				calls.Wait()
 			})
 			t.Run("cancels a call of another process", func(t *testing.T) {
-				client := one(t)
 				for range 3 {
 					n, ended := nextNumber(), make(chan error, 1)
 					go func() {
@@ -74,11 +70,29 @@ func TestReplicasServeOfficialClients(t *testing.T) {
 					}
 				}
 			})
+			if kind.resumes() {
+				testStreamsOfReplicas(t, c, client)
+			}
 			if kind.legacy() {
 				testSessionsOfReplicas(t, c, kind)
 			}
 		})
 	}
+}
+
+// testStreamsOfReplicas tests streams that the server closes before the answer, to which the client returns.
+func testStreamsOfReplicas(t *testing.T, c *cluster, client officialClient) {
+	t.Run("resumes a stream at another process", func(t *testing.T) {
+		before := c.proxy.Count(func(r proxytest.Request) bool { return r.Resumes && r.Status == http.StatusOK })
+		for range 4 {
+			if err := checkCall(client, "away"); err != nil {
+				t.Error(err)
+			}
+		}
+		if n := c.proxy.Count(func(r proxytest.Request) bool { return r.Resumes && r.Status == http.StatusOK }); n < before+4 {
+			t.Errorf("of 4 streams %d were resumed", n-before)
+		}
+	})
 }
 
 // testSessionsOfReplicas tests what only clients up to revision 2025-11-25 have.
@@ -138,20 +152,6 @@ func testSessionsOfReplicas(t *testing.T, c *cluster, kind clientKind) {
 			}
 		}
 	})
-	if kind.resumes() {
-		t.Run("resumes a stream at another process", func(t *testing.T) {
-			client := one(t)
-			before := c.proxy.Count(func(r proxytest.Request) bool { return r.Resumes && r.Status == http.StatusOK })
-			for range 4 {
-				if err := checkCall(client, "away"); err != nil {
-					t.Error(err)
-				}
-			}
-			if n := c.proxy.Count(func(r proxytest.Request) bool { return r.Resumes && r.Status == http.StatusOK }); n < before+4 {
-				t.Errorf("of 4 streams %d were resumed", n-before)
-			}
-		})
-	}
 	t.Run("ends its session in every process", func(t *testing.T) {
 		client := one(t)
 		wire := &wireClient{path: "/mcp", id: client.session()}

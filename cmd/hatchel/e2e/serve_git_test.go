@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"hatchel/internal/programtest"
+	"hatchel/internal/sampletest"
 	"hatchel/runtime/load/source/git/gittest"
 )
 
@@ -512,6 +513,13 @@ func (s *heldRepository) audited() (events []string) {
 	return events
 }
 
+// commitSequence is commits that are pushed one after the other, with what the audit log has of them.
+type commitSequence struct {
+	name  string
+	run   func()
+	audit []string
+}
+
 // TestACommitThatWidensWaitsForItsLock pushes commits in several sequences, each after the same first commit.
 func TestACommitThatWidensWaitsForItsLock(t *testing.T) {
 	s := &heldRepository{repositoryServer: newRepositoryServer(t, "--every", "1h", "--hold", "widening")}
@@ -521,11 +529,7 @@ func TestACommitThatWidensWaitsForItsLock(t *testing.T) {
 	s.served = first
 	s.start()
 	s.serves(first, false)
-	for _, sequence := range []struct {
-		name  string
-		run   func()
-		audit []string
-	}{
+	sequences := []commitSequence{
 		{"harmless", func() {
 			s.push(harmless(lockedTools), false)
 			s.follows()
@@ -596,17 +600,18 @@ func TestACommitThatWidensWaitsForItsLock(t *testing.T) {
 			s.remote.Push()
 			s.waits("There is no hatchel.lock.json")
 		}, []string{"held", "held"}},
-		{"widened, and started again with --locked", func() { // the last one: the flag stays
-			s.push(widerTools, false)
-			s.waits("gains hello")
-			s.stop()
-			s.flags = append(slices.Clip(s.flags), "--locked")
-			s.start()
-			s.serves(s.served, true)
-			s.push(widerTools, true)
-			s.follows()
-		}, []string{"held"}},
-	} {
+	}
+	last := commitSequence{"widened, and started again with --locked", func() { // the flag stays
+		s.push(widerTools, false)
+		s.waits("gains hello")
+		s.stop()
+		s.flags = append(slices.Clip(s.flags), "--locked")
+		s.start()
+		s.serves(s.served, true)
+		s.push(widerTools, true)
+		s.follows()
+	}, []string{"held"}}
+	for _, sequence := range append(sampletest.Of(t, 4, sequences), last) {
 		t.Run(sequence.name, func(t *testing.T) {
 			s.t, s.served = t, first
 			s.remote.Git("reset", "-q", "--hard", first)

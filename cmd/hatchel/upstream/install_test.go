@@ -94,13 +94,22 @@ func TestPackagesOfPythonAreInstalledWithDigests(t *testing.T) {
 	if list := read(t, dir, ".mcp/py/test.txt"); !strings.HasPrefix(list, "server-of-test==1.2.3 --hash=sha256:") {
 		t.Errorf("the list is %q", list)
 	}
-	// What the list does not have is not installed.
-	if err := os.RemoveAll(filepath.Join(dir, ".mcp/py/test")); err != nil {
-		t.Fatal(err)
+	// What the list does not have is not installed. The environment stays, as it takes seconds to make one.
+	installed, err := filepath.Glob(filepath.Join(dir, ".mcp/py/test/lib/*/site-packages/server_of_test*"))
+	if err != nil || len(installed) == 0 {
+		t.Fatalf("installed is %v, %v", installed, err)
+	}
+	for _, name := range append(installed, filepath.Join(dir, ".mcp/py/test/bin/server-of-test")) {
+		if err := os.RemoveAll(name); err != nil {
+			t.Fatal(err)
+		}
 	}
 	write(t, dir, ".mcp/py/test.txt", "server-of-test==1.2.3 --hash=sha256:"+strings.Repeat("0", 64)+"\n")
 	if _, err := i.Install(t.Context(), "test", mcp.Package{Python: true, Spec: "server-of-test"}); err == nil {
 		t.Error("a package with another digest is installed")
+	}
+	if !strings.Contains(notes.String(), "DO NOT MATCH THE HASHES") {
+		t.Errorf("pip says %s", notes.String())
 	}
 }
 
