@@ -19,6 +19,7 @@ type action struct {
 
 	readOnly, idempotent bool                      // what the author declares of the tool
 	mirrored             []client.MirroredArgument // arguments that are repeated in headers
+	digest               string                    // of the pinned definition
 	returned             *schema.Validator         // of structured results; nil if none is declared
 }
 
@@ -27,7 +28,9 @@ func bind(_ context.Context, b *block, env adapters.Env) (adapters.Action, error
 	if !ok {
 		return nil, errors.New("an mcp block names its connection")
 	}
-	a := &action{block: b, server: s, readOnly: env.ReadOnly, idempotent: env.Idempotent}
+	a := &action{
+		block: b, server: s, readOnly: env.ReadOnly, idempotent: env.Idempotent, digest: b.pinned.Digest(),
+	}
 	var err error
 	if a.mirrored, err = client.MirroredArguments([]byte(b.pinned.InputSchema)); err != nil {
 		return nil, hcl.Blame(&b.Call, "The inputSchema of %s cannot be sent: %v.", b.Call, err)
@@ -184,6 +187,6 @@ func (a *action) attempt(ctx context.Context, r *request, sent *client.Request) 
 // recordCall records a call for the audit log.
 func (a *action) recordCall(r *request, s *session) {
 	r.call.Upstreams.Add(adapters.UpstreamCall{
-		Connection: a.server.name, Tool: a.Call, Protocol: s.Protocol(), Definition: a.pinned.Digest(), Calls: 1,
+		Connection: a.server.name, Tool: a.Call, Protocol: s.Protocol(), Definition: a.digest, Calls: 1,
 	})
 }

@@ -194,7 +194,7 @@ func (s *server) newHeader(ctx context.Context) (nethttp.Header, error) {
 		}
 		sent.keepHeaders(last)
 	}
-	return last.header.Clone(), nil
+	return maps.Clone(last.header), nil // whose values are not changed
 }
 
 // compileHeaders computes the headers of a request.

@@ -22,7 +22,7 @@ func (a *action) startSpan(r *request, session *client.Session) adapters.Span {
 	span.SetText("gen_ai.tool.name", a.Call)
 	span.SetText("mcp.protocol.version", session.Protocol())
 	span.SetText("hatchel.connection", a.server.name)
-	span.SetText("hatchel.definition", a.pinned.Digest())
+	span.SetText("hatchel.definition", a.digest)
 	if u, err := url.Parse(a.server.URL); err == nil {
 		span.SetText("server.address", u.Hostname())
 		if port, _ := strconv.Atoi(cmp.Or(u.Port(), defaultPorts[u.Scheme])); port != 0 {

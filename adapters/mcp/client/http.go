@@ -75,11 +75,12 @@ func (c *httpConn) negotiated(revision string) {
 // do implements conn.
 func (c *httpConn) do(ctx context.Context, x *exchange) (*message, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	stop := context.AfterFunc(c.session.ctx, func() { cancel(ErrClosed) })
-	end := func() {
-		stop()
-		cancel(context.Canceled)
+	end := func() { cancel(context.Canceled) }
+	if !c.session.enter(x, cancel) {
+		end()
+		return nil, c.session.closedError(NotSent)
 	}
+	defer c.session.leave(x)
 	resp, err := c.post(ctx, x)
 	if err != nil {
 		err = c.explain(ctx, err)
@@ -428,7 +429,11 @@ func (c *httpConn) readEvents(ctx context.Context, resp *http.Response, x *excha
 		lastID, retry := events.lastID, events.retry
 		events.release()
 		if m != nil {
-			finishing := func() { finish(resp.Body, end) }
+			finishing := func() {
+				stop := context.AfterFunc(c.session.ctx, end)
+				defer stop()
+				finish(resp.Body, end)
+			}
 			if !c.session.goWhileOpen(finishing) {
 				finishing()
 			}

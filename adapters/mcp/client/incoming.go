@@ -137,13 +137,17 @@ func (s *Session) closeQuestion(id string) {
 func (s *Session) onlyCall() *exchange {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.calls) != 1 {
-		return nil
+	var only *exchange
+	for x := range s.open {
+		if x.call == nil {
+			continue
+		}
+		if only != nil {
+			return nil
+		}
+		only = x
 	}
-	for x := range s.calls {
-		return x
-	}
-	return nil
+	return only
 }
 
 const (

@@ -62,11 +62,11 @@ type Session struct {
 	telling sync.WaitGroup // of the notifications that requests are cancelled, which are begun until closing
 
 	mu      sync.Mutex
-	closing bool                   // Close was called; guarded by mu
-	ended   bool                   // guarded by mu
-	err     error                  // guarded by mu
-	calls   map[*exchange]struct{} // the calls of tools that wait for their answer; guarded by mu
-	asked   map[string]func()      // cancels the questions that wait for answers, by raw id; guarded by mu
+	closing bool                                  // Close was called; guarded by mu
+	ended   bool                                  // guarded by mu
+	err     error                                 // guarded by mu
+	open    map[*exchange]context.CancelCauseFunc // that wait for answers, with what ends them; guarded by mu
+	asked   map[string]func()                     // cancels the questions that wait for answers, by raw id; guarded by mu
 }
 
 // Protocol returns the revision that the session speaks.
@@ -114,6 +114,29 @@ func (s *Session) end(err error) {
 	}
 	s.cancel()
 	close(s.done)
+	for _, cancel := range s.open {
+		if cancel != nil {
+			cancel(ErrClosed)
+		}
+	}
+}
+
+// enter notes that an exchange waits for its answer, until leave. If the session ends before that, it calls cancel,
+// which may be nil. It reports false if the session has ended.
+func (s *Session) enter(x *exchange, cancel context.CancelCauseFunc) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.ended {
+		s.open[x] = cancel
+	}
+	return !s.ended
+}
+
+// leave undoes enter.
+func (s *Session) leave(x *exchange) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.open, x)
 }
 
 // goWhileOpen runs a function of the session in a goroutine. It reports false, and does nothing, if the session has
@@ -279,24 +302,11 @@ func (s *Session) callOnce(ctx context.Context, r *Request) (*Result, error) {
 		defer stop()
 		x.asking = asking
 	}
-	s.track(x, true)
-	defer s.track(x, false)
 	m, err := s.do(ctx, x)
 	if err != nil {
 		return nil, err
 	}
 	return s.readCall(m, x)
-}
-
-// track notes that a call waits for its answer, or no longer does.
-func (s *Session) track(x *exchange, waits bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if waits {
-		s.calls[x] = struct{}{}
-	} else {
-		delete(s.calls, x)
-	}
 }
 
 // callMeta returns the members of _meta of a call.

@@ -119,6 +119,10 @@ func (c *stdioConn) send(ctx context.Context, frame []byte) error { return c.wri
 // do implements conn.
 func (c *stdioConn) do(ctx context.Context, x *exchange) (answer *message, err error) {
 	x.wake = queue.NewSignal()
+	if !c.session.enter(x, nil) {
+		return nil, c.session.closedError(NotSent)
+	}
+	defer c.session.leave(x)
 	c.mu.Lock()
 	c.pending[x.id] = x
 	c.mu.Unlock()
