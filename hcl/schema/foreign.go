@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"hatchel/hcl/value"
 )
@@ -13,6 +14,7 @@ import (
 // is safe for concurrent use.
 type Foreign struct {
 	typ      *Type
+	quick    func() *quickCheck // compiled when it is first used
 	library  *library
 	declared bool // it has no other members than those of its type
 }
@@ -50,7 +52,8 @@ func ReadForeign(text string) (*Foreign, error) {
 	if t.Kind != Object && t.Kind != Map || t.OneOf != nil {
 		t = &Type{Kind: Object, Open: true}
 	}
-	return &Foreign{typ: t, library: checker, declared: declaresAll(m)}, nil
+	quick := sync.OnceValue(func() *quickCheck { return newQuickCheck(raw) })
+	return &Foreign{typ: t, quick: quick, library: checker, declared: declaresAll(m)}, nil
 }
 
 // declaresAll reports whether a schema says which members an object has: it has properties, and says nothing of others
@@ -84,6 +87,9 @@ func (f *Foreign) Declares(name string) bool {
 // Check returns what the schema refuses of a value. An error is one of the time, within which a schema that another
 // program wrote must not cost more than one of the configuration. If sensitive is set, violations do not show values.
 func (f *Foreign) Check(v any, time Time, sensitive bool) ([]Violation, error) {
+	if f.quick().accepts(v) {
+		return nil, nil
+	}
 	t := &checkTime{limit: time}
 	violations := f.library.validate(v, t, sensitive)
 	if t.err != nil {
