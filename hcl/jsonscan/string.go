@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math/bits"
+	"slices"
+	"sync"
+	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
 	"unsafe"
@@ -11,17 +14,30 @@ import (
 	"hatchel/internal/cut"
 )
 
+// Masks of words of eight bytes, which are searched at once. The high bit of each byte that is found is set. Borrows can
+// only set bits above a correct one, so the lowest is correct.
+const (
+	ones  = 0x0101010101010101
+	highs = 0x8080808080808080
+)
+
+// special marks the bytes of a word that are a quote, a backslash, below a space, or not ASCII.
+func special(w uint64) uint64 {
+	quote := w ^ (ones * '"')
+	return (w | (quote-ones)&^quote | backslash(w) | (w-ones*' ')&^w) & highs
+}
+
+// backslash marks the bytes of a word that are a backslash.
+func backslash(w uint64) uint64 {
+	slash := w ^ (ones * '\\')
+	return (slash - ones) &^ slash & highs
+}
+
 // skipPlain returns the first index from i on whose byte is not plain ASCII text of a string.
 func skipPlain(d []byte, i int) int {
-	const ones, highs = 0x0101010101010101, 0x8080808080808080
 	for ; i+8 <= len(d); i += 8 {
-		w := binary.LittleEndian.Uint64(d[i:])
-		quote, slash := w^(ones*'"'), w^(ones*'\\')
-		// The high bit is set for each byte that is a quote, a backslash, below a space, or not
-		// ASCII. Borrows can only set bits above a correct one, so the lowest is correct.
-		special := (w | (quote-ones)&^quote | (slash-ones)&^slash | (w-ones*' ')&^w) & highs
-		if special != 0 {
-			return i + bits.TrailingZeros64(special)/8
+		if found := special(binary.LittleEndian.Uint64(d[i:])); found != 0 {
+			return i + bits.TrailingZeros64(found)/8
 		}
 	}
 	for ; i < len(d); i++ {
@@ -30,6 +46,24 @@ func skipPlain(d []byte, i int) int {
 		}
 	}
 	return i
+}
+
+// skipUnescaped returns the first index from i on that has a backslash, or the length of d. A text with escapes often
+// has little between them, which is searched by words.
+func skipUnescaped(d []byte, i int) int {
+	for range 2 {
+		if i+8 > len(d) {
+			break
+		}
+		if found := backslash(binary.LittleEndian.Uint64(d[i:])); found != 0 {
+			return i + bits.TrailingZeros64(found)/8
+		}
+		i += 8
+	}
+	if n := bytes.IndexByte(d[i:], '\\'); n >= 0 {
+		return i + n
+	}
+	return len(d)
 }
 
 // escapeLen returns the length of the escape sequence that d begins with, or 0 if it is invalid. A
@@ -77,31 +111,29 @@ func parseHex4(d []byte) (r rune, ok bool) {
 	if len(d) < 4 {
 		return 0, false
 	}
-	for _, c := range d[:4] {
-		switch {
-		case '0' <= c && c <= '9':
-			c -= '0'
-		case 'a' <= c && c <= 'f':
-			c -= 'a' - 10
-		case 'A' <= c && c <= 'F':
-			c -= 'A' - 10
-		default:
-			return 0, false
-		}
-		r = r<<4 | rune(c)
-	}
-	return r, true
+	r = hexValues[d[0]]<<12 | hexValues[d[1]]<<8 | hexValues[d[2]]<<4 | hexValues[d[3]]
+	return r, r >= 0
 }
+
+// hexValues are those of the hexadecimal digits; negative for other bytes.
+var hexValues = func() (values [256]rune) {
+	for i := range values {
+		values[i] = -1
+	}
+	for i, digit := range "0123456789abcdef" {
+		values[digit] = rune(i)
+		values[unicode.ToUpper(digit)] = rune(i)
+	}
+	return values
+}()
 
 // Unescape appends the decoded content of a string that a Scanner has accepted.
 func Unescape(dst, content []byte) []byte {
 	for i := 0; ; {
-		plain := bytes.IndexByte(content[i:], '\\')
-		if plain < 0 {
-			return append(dst, content[i:]...)
+		dst, i = appendUnescaped(dst, content, i)
+		if i == len(content) {
+			return dst
 		}
-		dst = append(dst, content[i:i+plain]...)
-		i += plain
 		n := 2
 		switch e := content[i+1]; e {
 		case 'b':
@@ -125,6 +157,29 @@ func Unescape(dst, content []byte) []byte {
 	}
 }
 
+// appendUnescaped appends what content has from i on up to a backslash, and returns where that is; the length of content
+// if there is none. As skipUnescaped, it begins with words.
+func appendUnescaped(dst, content []byte, i int) ([]byte, int) {
+	for range 2 {
+		n := len(dst)
+		if i+8 > len(content) || n+8 > cap(dst) {
+			break
+		}
+		w := binary.LittleEndian.Uint64(content[i:])
+		binary.LittleEndian.PutUint64(dst[n:n+8], w)
+		if found := backslash(w); found != 0 {
+			plain := bits.TrailingZeros64(found) / 8
+			return dst[:n+plain], i + plain
+		}
+		dst, i = dst[:n+8], i+8
+	}
+	end := len(content)
+	if n := bytes.IndexByte(content[i:], '\\'); n >= 0 {
+		end = i + n
+	}
+	return append(dst, content[i:end]...), end
+}
+
 // Text returns the decoded string that a scanned value is. It reports false for any other value.
 func Text(value []byte) (string, bool) {
 	text, ok := content(value)
@@ -134,28 +189,40 @@ func Text(value []byte) (string, bool) {
 	return string(text), ok
 }
 
-// unescaped is Unescape for a text of its own, whose memory has the length of the text.
+// unescaped is Unescape for a text of its own, whose memory has the length of the text: callers reserve memory by that.
 func unescaped(content []byte) string {
-	text := Unescape(make([]byte, 0, unescapedLen(content)), content)
-	return unsafe.String(unsafe.SliceData(text), len(text))
+	if len(content) > maxDecoded {
+		text := Unescape(make([]byte, 0, unescapedLen(content)), content)
+		return unsafe.String(unsafe.SliceData(text), len(text))
+	}
+	b := decoded.Get().(*[]byte)
+	defer decoded.Put(b)
+	*b = Unescape(slices.Grow((*b)[:0], len(content)), content)
+	return string(*b)
 }
+
+// decoded are buffers for texts whose length is not known before they are decoded, which takes less time than to count
+// first.
+var decoded = sync.Pool{New: func() any { return new([]byte) }}
+
+const maxDecoded = 256 << 10 // bytes of a text that is decoded into a buffer that is kept
 
 // unescapedLen returns the length of what Unescape appends.
 func unescapedLen(content []byte) (length int) {
-	for {
-		plain := bytes.IndexByte(content, '\\')
-		if plain < 0 {
-			return length + len(content)
+	for i := 0; ; {
+		escape := skipUnescaped(content, i)
+		if length += escape - i; escape == len(content) {
+			return length
 		}
 		n, decoded := 2, 1
-		if content[plain+1] == 'u' {
+		if content[escape+1] == 'u' {
 			var r rune
-			if r, n = unicodeEscape(content[plain:]); !utf8.ValidRune(r) {
+			if r, n = unicodeEscape(content[escape:]); !utf8.ValidRune(r) {
 				r = utf8.RuneError
 			}
 			decoded = utf8.RuneLen(r)
 		}
-		content, length = content[plain+n:], length+plain+decoded
+		i, length = escape+n, length+decoded
 	}
 }
 

@@ -78,13 +78,29 @@ func IsHidden(r rune) bool { return hiddenKind(r) != "" }
 
 // IsPlain reports whether a text consists of printable ASCII and line breaks.
 func IsPlain(text string) bool {
+	for len(text) >= 8 {
+		if plainBytes[text[0]]&plainBytes[text[1]]&plainBytes[text[2]]&plainBytes[text[3]]&
+			plainBytes[text[4]]&plainBytes[text[5]]&plainBytes[text[6]]&plainBytes[text[7]] == 0 {
+			return false
+		}
+		text = text[8:]
+	}
 	for i := range len(text) {
-		if c := text[i]; c >= 0x7f || c < ' ' && c != '\n' && c != '\t' && c != '\r' {
+		if plainBytes[text[i]] == 0 {
 			return false
 		}
 	}
 	return true
 }
+
+// plainBytes has 1 for each byte of printable ASCII and of line breaks.
+var plainBytes = func() (is [256]byte) {
+	for c := byte(' '); c < 0x7f; c++ {
+		is[c] = 1
+	}
+	is['\n'], is['\t'], is['\r'] = 1, 1, 1
+	return is
+}()
 
 const (
 	hiddenTag       = "has tag characters, which nobody sees and models read"
