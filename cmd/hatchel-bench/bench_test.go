@@ -1,15 +1,64 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"fmt"
 	"net/http/httptest"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"hatchel/cmd/hatchel-bench/upstream"
 )
+
+// runsMain is the environment variable with which the program of the tests is that of the benchmark.
+const runsMain = "HATCHEL_BENCH_RUNS_MAIN"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(runsMain) != "" {
+		main()
+		return
+	}
+	m.Run()
+}
+
+func TestServersEndWithASignal(t *testing.T) {
+	folder := t.TempDir()
+	for _, args := range [][]string{
+		{"floor", "text", folder, "", "http"}, {"sdk", "text", folder, "", "http"}, {"upstream"},
+		{"upstream", "mcp", string(legacy)},
+	} {
+		cmd := exec.Command(os.Args[0], args...)
+		cmd.Env = append(os.Environ(), runsMain+"=1")
+		in, err := cmd.StdinPipe() // whose end would end it, too
+		if err != nil {
+			t.Fatal(err)
+		}
+		log, err := cmd.StderrPipe()
+		if err == nil {
+			err = cmd.Start()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if line, err := bufio.NewReader(log).ReadString('\n'); err != nil || !strings.HasPrefix(line, "ready") {
+			t.Errorf("%v prints %q, %v", args, line, err)
+		}
+		kill := time.AfterFunc(30*time.Second, func() { cmd.Process.Kill() })
+		cmd.Process.Signal(syscall.SIGTERM)
+		cmd.Wait()
+		kill.Stop()
+		in.Close()
+		if status := cmd.ProcessState.Sys().(syscall.WaitStatus); status.Signal() != syscall.SIGTERM {
+			t.Errorf("%v does not end with SIGTERM: %v", args, cmd.ProcessState)
+		}
+	}
+}
 
 func TestEveryFloorGivesRightRepliesInBothEras(t *testing.T) {
 	web := httptest.NewServer(upstreamHandler())

@@ -37,7 +37,7 @@ func serveHTTP(h http.Handler) error {
 }
 
 // serveFloor serves one row with a bare handler. The arguments are those of [bench.startServer].
-func serveFloor(_ context.Context, args []string) error {
+func serveFloor(args []string) error {
 	c, err := implement(args[0], args[1], args[2])
 	if err != nil {
 		return err
@@ -69,7 +69,7 @@ func serveFloor(_ context.Context, args []string) error {
 
 // serveSDK serves one row with the official SDK. The SDK needs a stateful handler for the legacy
 // era and a stateless one for the modern era; the version header of a request decides.
-func serveSDK(ctx context.Context, args []string) error {
+func serveSDK(args []string) error {
 	c, err := implement(args[0], args[1], args[2])
 	if err != nil {
 		return err
@@ -79,7 +79,7 @@ func serveSDK(ctx context.Context, args []string) error {
 		return err
 	}
 	if args[3] == "stdio" {
-		return server.Run(ctx, &mcp.StdioTransport{})
+		return server.Run(context.Background(), &mcp.StdioTransport{})
 	}
 	same := func(*http.Request) *mcp.Server { return server }
 	legacy := mcp.NewStreamableHTTPHandler(same, &mcp.StreamableHTTPOptions{JSONResponse: true})
@@ -95,7 +95,7 @@ func serveSDK(ctx context.Context, args []string) error {
 
 // serveUpstream serves what the tools of rows read. With arguments it is an MCP server: "mcp",
 // "stream" or "stdio", and the revision.
-func serveUpstream(_ context.Context, args []string) error {
+func serveUpstream(args []string) error {
 	if len(args) == 0 {
 		return serveHTTP(upstreamHandler())
 	}

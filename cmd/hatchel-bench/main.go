@@ -20,24 +20,38 @@ import (
 	"hatchel/cmd/hatchel-bench/soak"
 )
 
-// commands are the servers and tests that this binary also is: `hatchel-bench load`.
+// commands are the tests that this binary also is: `hatchel-bench load`.
 var commands = map[string]func(context.Context, []string) error{
+	"load": runLoad,
+	"soak": runSoak,
+}
+
+// servers are the processes that a benchmark starts of this binary. They undo nothing, so that a signal ends them.
+var servers = map[string]func([]string) error{
 	"floor":    serveFloor,
 	"sdk":      serveSDK,
 	"upstream": serveUpstream,
 	"parse":    parseFolder,
-	"load":     runLoad,
-	"soak":     runSoak,
 }
 
 func main() {
-	run, args := runTable, os.Args[1:]
+	args := os.Args[1:]
+	if len(args) > 0 && servers[args[0]] != nil {
+		exit(servers[args[0]](args[1:]))
+		return
+	}
+	run := runTable
 	if len(args) > 0 && commands[args[0]] != nil {
 		run, args = commands[args[0]], args[1:]
 	}
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, args)
 	cancel()
+	exit(err)
+}
+
+// exit ends the process with status 1 if there is an error.
+func exit(err error) {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)

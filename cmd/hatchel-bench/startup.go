@@ -135,7 +135,7 @@ func runAlone(ctx context.Context, out io.Writer, command ...string) (took, cpu 
 }
 
 // parseFolder reads the configuration files of a folder, parses them with the library, and prints the CPU time of that.
-func parseFolder(_ context.Context, args []string) error {
+func parseFolder(args []string) error {
 	before, err := process.CPUTime(os.Getpid())
 	if err != nil {
 		return err
