@@ -220,6 +220,37 @@ func TestTextsAreDecodedAsEncodingJSONDoes(t *testing.T) {
 	}
 }
 
+// TestLongTextsAreDecodedAsEncodingJSONDoes has escapes at each distance of one another, and a text that is longer than
+// the buffers that are kept.
+func TestLongTextsAreDecodedAsEncodingJSONDoes(t *testing.T) {
+	var all strings.Builder
+	for _, escape := range []string{`\n`, `\\`, `\u003c`, `\ud83d\ude00`} {
+		for before := range 40 {
+			for _, after := range []int{0, 1, 7, 8, 9, 30} {
+				text := strings.Repeat("p", before) + escape + strings.Repeat("q", after)
+				all.WriteString(text)
+				compareText(t, text+escape)
+			}
+		}
+	}
+	compareText(t, all.String())
+	compareText(t, strings.Repeat(all.String(), 1+maxDecoded/all.Len()))
+}
+
+func compareText(t *testing.T, content string) {
+	t.Helper()
+	value := []byte(`"` + content + `"`)
+	var want string
+	if err := json.Unmarshal(value, &want); err != nil {
+		t.Fatal(err)
+	}
+	got, _ := Text(value)
+	appended, _ := AppendText([]byte("x"), value)
+	if got != want || string(appended) != "x"+want {
+		t.Errorf("%s is decoded as %s and %s", Excerpt(content), Excerpt(got), Excerpt(appended))
+	}
+}
+
 func TestAnObjectHasTheMembersThatItIsWrittenWith(t *testing.T) {
 	s := New([]byte(` {"a":1,"\u0062":{"a":"x\n"},"c":"y"} rest`), 4)
 	o, err := s.Object()

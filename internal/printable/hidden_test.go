@@ -1,6 +1,9 @@
 package printable
 
-import "testing"
+import (
+	"bytes"
+	"testing"
+)
 
 func TestHiddenCharactersAreFound(t *testing.T) {
 	for name, text := range map[string]string{
@@ -35,6 +38,22 @@ func TestHiddenCharactersAreFound(t *testing.T) {
 			if m.Start >= m.End || m.End > len(text) {
 				t.Errorf("%s: %+v", name, m)
 			}
+		}
+	}
+}
+
+func TestPlainTextHasPrintableASCIIAndLineBreaks(t *testing.T) {
+	for length := range 20 {
+		text := bytes.Repeat([]byte{'a'}, length)
+		for at := range text {
+			for c := range 256 {
+				text[at] = byte(c)
+				want := c >= ' ' && c <= '~' || c == '\n' || c == '\t' || c == '\r'
+				if IsPlain(string(text)) != want {
+					t.Fatalf("%q: %t", text, !want)
+				}
+			}
+			text[at] = 'a'
 		}
 	}
 }
