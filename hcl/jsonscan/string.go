@@ -14,8 +14,8 @@ import (
 	"hatchel/internal/cut"
 )
 
-// Masks of words of eight bytes, which are searched at once. The high bit of each byte that is found is set. Borrows can
-// only set bits above a correct one, so the lowest is correct.
+// Masks of words of eight bytes, which are searched at once. The high bit of each byte that is found is set. Borrows
+// can only set bits above a correct one, so the lowest is correct.
 const (
 	ones  = 0x0101010101010101
 	highs = 0x8080808080808080
@@ -157,8 +157,8 @@ func Unescape(dst, content []byte) []byte {
 	}
 }
 
-// appendUnescaped appends what content has from i on up to a backslash, and returns where that is; the length of content
-// if there is none. As skipUnescaped, it begins with words.
+// appendUnescaped appends what content has from i on up to a backslash, and returns where that is; the length of
+// content if there is none. As skipUnescaped, it begins with words.
 func appendUnescaped(dst, content []byte, i int) ([]byte, int) {
 	for range 2 {
 		n := len(dst)

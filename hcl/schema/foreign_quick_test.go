@@ -10,7 +10,7 @@ import (
 	"hatchel/hcl/value"
 )
 
-// quickValues are values of each kind, and near the bounds of quickSchemas.
+// quickValues are values of each kind, and near the bounds of random schemas.
 var quickValues = []string{`null`, `true`, `""`, `"ab"`, `"äöü"`, `"open"`, `0`, `1`, `-1`, `2.0`, `2.5`, `1e3`,
 	`12345678901234567890`, `9223372036854775807`, `[]`, `[1]`, `["a","b","c"]`, `[null]`, `{}`, `{"a":1}`,
 	`{"a":"ab","b":[1]}`, `{"b":{"a":2},"c":null}`}
