@@ -26,41 +26,50 @@ func (f *folder) inspect(args ...string) []byte {
 	return stdout.Bytes()
 }
 
+// inspectorCase is a call of a tool of an example over a transport, and what its answer has.
+type inspectorCase struct{ example, transport, tool, argument, want string }
+
 func TestOfficialInspectorListsAndCallsEveryExample(t *testing.T) {
 	if os.Getenv("HATCHEL_TEST_INSPECTOR") == "" {
 		t.Skip("HATCHEL_TEST_INSPECTOR does not say how to run the inspector")
 	}
 	t.Parallel()
-	calls := map[string]struct {
-		tool, argument, want string
-	}{
-		"desk":     {"list_tickets", "status=open", "Label printer prints blank labels"},
-		"files":    {"read_note", "name=todo.md", "rotate the token of the shop"},
-		"invoices": {"export_report", "year=2026", "(3 vendors)"},
-		"ops":      {"count_by_level", "file=app.log", "ERROR"},
-		"orders":   {"get_order", "id=4", "O'Brien & Sons"},
-		"postgres": {"search_tickets", "words=printer", "out of toner"},
+	var cases []inspectorCase
+	for _, c := range []inspectorCase{ // not team, which serves nobody whom it does not know
+		{example: "desk", tool: "list_tickets", argument: "status=open", want: "Label printer prints blank labels"},
+		{example: "files", tool: "read_note", argument: "name=todo.md", want: "rotate the token of the shop"},
+		{example: "invoices", tool: "export_report", argument: "year=2026", want: "(3 vendors)"},
+		{example: "ops", tool: "count_by_level", argument: "file=app.log", want: "ERROR"},
+		{example: "orders", tool: "get_order", argument: "id=4", want: "O'Brien & Sons"},
+		{example: "postgres", tool: "search_tickets", argument: "words=printer", want: "out of toner"},
+	} {
+		for _, c.transport = range []string{"stdio", "http"} {
+			cases = append(cases, c)
+		}
 	}
-	for name, call := range calls { // not team, which serves nobody whom it does not know
-		t.Run(name, func(t *testing.T) {
+	for _, c := range sampletest.Of(t, 5, cases) {
+		t.Run(c.example+" over "+c.transport, func(t *testing.T) {
 			t.Parallel()
-			f, want := prepared(t, name), tools[name]
-			stdio := append([]string{hatchel, "serve", "--stdio", "."}, f.args...)
-			for _, e := range f.env {
-				stdio = append(stdio, "-e", e)
+			f, want := prepared(t, c.example), tools[c.example]
+			var target []string
+			if c.transport == "http" {
+				target = []string{f.serve().url, "--transport", "http"}
+			} else {
+				target = append([]string{hatchel, "serve", "--stdio", "."}, f.args...)
+				for _, e := range f.env {
+					target = append(target, "-e", e)
+				}
 			}
-			for transport, target := range map[string][]string{"stdio": stdio, "http": {f.serve().url, "--transport", "http"}} {
-				var list struct {
-					Tools []struct{ Name string }
-				}
-				answer := f.inspect(append(slices.Clone(target), "--method", "tools/list")...)
-				if err := json.Unmarshal(answer, &list); err != nil || len(list.Tools) != len(want) {
-					t.Errorf("%s: %v, listed are %s", transport, err, answer)
-				}
-				answer = f.inspect(append(slices.Clone(target), "--method", "tools/call", "--tool-name", call.tool, "--tool-arg", call.argument)...)
-				if !strings.Contains(string(answer), call.want) || strings.Contains(string(answer), `"isError": true`) {
-					t.Errorf("%s: %s answers %s", transport, call.tool, answer)
-				}
+			var list struct {
+				Tools []struct{ Name string }
+			}
+			answer := f.inspect(append(slices.Clone(target), "--method", "tools/list")...)
+			if err := json.Unmarshal(answer, &list); err != nil || len(list.Tools) != len(want) {
+				t.Errorf("%v, listed are %s", err, answer)
+			}
+			answer = f.inspect(append(slices.Clone(target), "--method", "tools/call", "--tool-name", c.tool, "--tool-arg", c.argument)...)
+			if !strings.Contains(string(answer), c.want) || strings.Contains(string(answer), `"isError": true`) {
+				t.Errorf("%s answers %s", c.tool, answer)
 			}
 		})
 	}

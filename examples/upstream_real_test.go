@@ -17,6 +17,9 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
+
+	"hatchel/internal/sampletest"
 )
 
 // realServers is a folder for the servers everything, filesystem and memory, which are installed as hatchel import
@@ -153,18 +156,21 @@ func TestRealServersBehindHatchelSurviveKills(t *testing.T) {
 // its own answer, or is told that the server is gone.
 func (s *server) survivesKills(t *testing.T, command string) {
 	t.Helper()
-	const kills, callers = 5, 8
+	const callers = 8
+	kills := len(sampletest.Of(t, 3, make([]struct{}, 5))) // each start waits for longer
 	stop := make(chan struct{})
 	var calling sync.WaitGroup
 	var mu sync.Mutex
 	answered, failed := 0, 0
 	for caller := range callers {
 		calling.Go(func() {
+			next := time.NewTicker(50 * time.Millisecond) // while no process runs, calls fail at once
+			defer next.Stop()
 			for n := 0; ; n++ {
 				select {
 				case <-stop:
 					return
-				default:
+				case <-next.C:
 				}
 				message := fmt.Sprintf("%d of %d", n, caller)
 				got, err := s.send("echo", fmt.Appendf(nil, `{"message":%q}`, message))

@@ -33,7 +33,6 @@ var ownPauses = map[string]string{
 	"Outbox.dispatch":           "the store says when the next delivery is due",
 	"httpConn.readEvents":       "the server sets the pause",
 	"stdioConn.readAll":         "the pause follows from what was read",
-	"stderr.collect":            "the pause follows from what was read",
 	"Session.settle":            "a notification of the server ends the pause",
 	"List":                      "the pause is part of what is measured: the list does not change meanwhile",
 }
