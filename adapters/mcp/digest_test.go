@@ -6,6 +6,7 @@ import (
 	"testing/fstest"
 
 	"hatchel/adapters/adaptertest"
+	"hatchel/adapters/mcp/definition/definitiontest"
 	"hatchel/hcl"
 )
 
@@ -16,7 +17,7 @@ func TestTheDigestOfAToolHasOnlyTheDefinitionThatItCalls(t *testing.T) {
 		t.Helper()
 		files := fstest.MapFS{
 			"main.hcl":          {Data: []byte(src.HCL)},
-			"github.tools.json": {Data: []byte(pin(t, definitions...))},
+			"github.tools.json": {Data: []byte(definitiontest.Text(t, definitions...))},
 		}
 		config, diags := hcl.Load(files, testSet.Kinds(), hcl.Options{
 			Getenv: func(name string) (string, bool) { v, ok := src.Env[name]; return v, ok },

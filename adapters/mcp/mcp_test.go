@@ -17,7 +17,7 @@ import (
 	"hatchel/adapters/adaptertest"
 	"hatchel/adapters/mcp"
 	"hatchel/adapters/mcp/client/mcptest"
-	"hatchel/adapters/mcp/definition"
+	"hatchel/adapters/mcp/definition/definitiontest"
 	"hatchel/hcl/value"
 )
 
@@ -33,29 +33,11 @@ const createIssue = `{"name":"create_issue","description":"Opens an issue.","inp
 const deleteRepo = `{"name":"delete_repo","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":false,` +
 	`"destructiveHint":true}}`
 
-// pin returns the file of definitions.
-func pin(t testing.TB, definitions ...string) string {
-	t.Helper()
-	var all []definition.Definition
-	for _, text := range definitions {
-		d, err := definition.Parse([]byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, d)
-	}
-	file, err := definition.New(all)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(file.Append(nil))
-}
-
 // source returns a configuration of one tool over a connection to a server.
 func source(t testing.TB, url, connection, tool, block string) adaptertest.Source {
 	return adaptertest.Source{
 		Set: testSet, Env: map[string]string{"KEY": "s3cret-k3y"},
-		Files: map[string]string{"github.tools.json": pin(t, createIssue, deleteRepo)},
+		Files: map[string]string{"github.tools.json": definitiontest.Text(t, createIssue, deleteRepo)},
 		HCL: fmt.Sprintf(`
 secret "key" { env = "KEY" }
 connection "mcp" "github" {

@@ -18,6 +18,7 @@ import (
 	"hatchel/adapters"
 	"hatchel/adapters/adaptertest"
 	"hatchel/adapters/mcp/client/mcptest"
+	"hatchel/adapters/mcp/definition/definitiontest"
 	"hatchel/adapters/sandbox"
 )
 
@@ -106,7 +107,7 @@ func program(t testing.TB, connection, tool, block string) adaptertest.Source {
 	}
 	return adaptertest.Source{
 		Set: testSet, Env: map[string]string{"KEY": "s3cret-k3y"},
-		Files: map[string]string{"test.tools.json": pin(t, pidTool, tokenTool, complainTool, exitTool, actTool, appendTool)},
+		Files: map[string]string{"test.tools.json": definitiontest.Text(t, pidTool, tokenTool, complainTool, exitTool, actTool, appendTool)},
 		HCL: fmt.Sprintf(`
 secret "key" { env = "KEY" }
 connection "mcp" "test" {

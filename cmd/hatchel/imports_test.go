@@ -58,7 +58,8 @@ var layers = []struct {
 	{of: "adapters/mcp", may: []string{"adapters", "adapters/program", "adapters/sandbox", "adapters/http", "adapters/scrub", "adapters/credential", "adapters/credential/*", "adapters/mcp/*", "hcl", "hcl/*"}, tests: []string{"adapters/adaptertest"}},
 	{of: "adapters/sql", may: []string{"adapters", "adapters/credential", "adapters/credential/*", "hcl", "hcl/*"}, tests: []string{"adapters/adaptertest", "adapters/credential/aws/awstest", "adapters/credential/cloudtest", "runtime/edge/auth/issuertest"}},
 	// it reads bytes and configurations, and opens nothing
-	{of: "adapters/mcp/drift", may: []string{"adapters", "adapters/mcp/client", "adapters/mcp/definition", "hcl", "hcl/*"}},
+	{of: "adapters/mcp/drift", may: []string{"adapters", "adapters/mcp/client", "adapters/mcp/definition", "hcl", "hcl/*"}, tests: []string{"adapters/mcp/definition/definitiontest"}},
+	{of: "adapters/mcp/definition/definitiontest", may: []string{"adapters/mcp/definition"}},
 	{of: "adapters/mcp/definition", may: []string{"hcl", "hcl/*"}, banned: []string{"net", "net/http", "os/exec", "database/sql"}},
 	{of: "adapters/*", may: []string{"adapters", "hcl", "hcl/*"}, tests: []string{"adapters/adaptertest", "runtime/edge/auth/issuertest"}},
 	{of: "runtime/durable/postgres"},
@@ -125,7 +126,7 @@ var layers = []struct {
 	{of: "runtime/edge/subscribe", may: []string{"runtime/call", "runtime/edge/mcp"}},
 	{of: "runtime/edge/console", may: []string{"adapters", "adapters/scrub", "hcl", "hcl/*", "runtime", "runtime/stage/approval", "runtime/durable/audit", "runtime/durable/grant", "runtime/edge/auth", "internal/digest", "runtime/observe/event", "runtime/observe/probe", "runtime/stage/limit", "runtime/observe/metrics", "runtime/call", "runtime/stage/files", "runtime/edge/mcp", "runtime/stage/result", "runtime/durable/store", "runtime/stage/task", "runtime/edge/operator", "runtime/edge/served", "runtime/edge/upload"}, tests: []string{"adapters/all", "runtime/durable/state", "runtime/edge/auth/issuertest", "runtime/edge/mcp/legacy", "runtime/edge/server", "runtime/observe/logging"}},
 	{of: "runtime", may: []string{"hcl", "hcl/*", "adapters", "adapters/credential", "runtime/*"}, tests: []string{"adapters/all"}, banned: []string{"database/sql", "os/exec"}},
-	{of: "runtime/edge/server", may: []string{"hcl", "hcl/surface", "runtime", "runtime/stage/approval", "runtime/observe/event", "runtime/stage/files", "runtime/edge/auth", "runtime/edge/console", "runtime/edge/endpoint", "runtime/stage/limit", "runtime/observe/logging", "runtime/edge/mcp", "runtime/edge/mcp/legacy", "runtime/edge/operator", "runtime/observe/probe", "runtime/edge/served", "runtime/edge/signin", "runtime/load/source", "runtime/load/source/git", "runtime/durable/grant", "runtime/durable/state", "runtime/durable/store", "runtime/edge/upload"}, tests: []string{"adapters/all", "adapters/mcp/client/mcptest", "adapters/mcp/definition", "hcl/eventkind", "runtime/load/access", "runtime/load/hold"}},
+	{of: "runtime/edge/server", may: []string{"hcl", "hcl/surface", "runtime", "runtime/stage/approval", "runtime/observe/event", "runtime/stage/files", "runtime/edge/auth", "runtime/edge/console", "runtime/edge/endpoint", "runtime/stage/limit", "runtime/observe/logging", "runtime/edge/mcp", "runtime/edge/mcp/legacy", "runtime/edge/operator", "runtime/observe/probe", "runtime/edge/served", "runtime/edge/signin", "runtime/load/source", "runtime/load/source/git", "runtime/durable/grant", "runtime/durable/state", "runtime/durable/store", "runtime/edge/upload"}, tests: []string{"adapters/all", "adapters/mcp/client/mcptest", "adapters/mcp/definition/definitiontest", "hcl/eventkind", "runtime/load/access", "runtime/load/hold"}},
 	{of: "cmd/hatchel/reference", may: []string{"cmd/hatchel/test/testblock", "hcl", "hcl/*", "runtime/observe/metrics"}, tests: []string{"adapters/all"}},
 	{of: "cmd/hatchel/console"},
 	{of: "cmd/hatchel/exit"},
@@ -142,7 +143,7 @@ var layers = []struct {
 	{of: "cmd/hatchel/test/testblock", may: []string{"hcl", "hcl/*"}, tests: []string{"adapters/all"}, banned: []string{"net", "net/http", "os/exec", "database/sql"}},
 	// it reads the directories that an editor has open, and opens nothing else
 	// it judges a configuration that was loaded
-	{of: "cmd/hatchel/lint", may: []string{"cmd/hatchel/lint/injection", "hcl", "hcl/*"}, tests: []string{"adapters/all", "adapters/mcp/definition"}, banned: []string{"net", "net/http", "os/exec", "database/sql"}},
+	{of: "cmd/hatchel/lint", may: []string{"cmd/hatchel/lint/injection", "hcl", "hcl/*"}, tests: []string{"adapters/all", "adapters/mcp/definition/definitiontest"}, banned: []string{"net", "net/http", "os/exec", "database/sql"}},
 	{of: "cmd/hatchel/lint/injection"},
 	{of: "cmd/hatchel/editor", may: []string{"cmd/hatchel/editor/highlight", "cmd/hatchel/lint", "cmd/hatchel/test/testblock", "hcl", "hcl/*"}, tests: []string{"adapters/all"}, banned: []string{"net", "net/http", "os/exec", "database/sql"}},
 	{of: "cmd/hatchel/editor/highlight", may: []string{"hcl/template"}},
@@ -152,7 +153,7 @@ var layers = []struct {
 	{of: "cmd/hatchel/revision", may: []string{"runtime/load/source", "runtime/load/source/git"}},
 	{of: "cmd/hatchel/review", may: []string{"cmd/hatchel/console", "cmd/hatchel/exit", "cmd/hatchel/github", "cmd/hatchel/revision", "cmd/hatchel/sarif", "hcl", "hcl/diag", "hcl/surface", "runtime/load/access", "runtime/load/source"}},
 	// it runs the program as an operator does
-	{of: "cmd/hatchel/e2e", tests: []string{"adapters/all", "adapters/mcp/client/mcptest", "adapters/mcp/definition", "cmd/hatchel/exit", "hcl", "runtime", "runtime/stage/approval", "runtime/durable/audit", "runtime/edge/auth/issuertest", "runtime/edge/mcp", "runtime/durable/postgres/postgrestest", "runtime/load/source/git/gittest", "runtime/durable/state", "runtime/observe/trace/tracetest"}},
+	{of: "cmd/hatchel/e2e", tests: []string{"adapters/all", "adapters/mcp/client/mcptest", "adapters/mcp/definition/definitiontest", "cmd/hatchel/exit", "hcl", "runtime", "runtime/stage/approval", "runtime/durable/audit", "runtime/edge/auth/issuertest", "runtime/edge/mcp", "runtime/durable/postgres/postgrestest", "runtime/load/source/git/gittest", "runtime/durable/state", "runtime/observe/trace/tracetest"}},
 	{of: "cmd/hatchel", may: []string{"cmd/hatchel/*", "hcl", "hcl/*", "adapters", "adapters/*", "runtime", "runtime/load/access", "runtime/stage/approval", "runtime/stage/files", "runtime/durable/audit", "runtime/durable/grant", "runtime/call", "runtime/load/hold", "runtime/observe/logging", "runtime/edge/mcp", "runtime/observe/metrics", "runtime/stage/result", "runtime/load/secret", "runtime/edge/served", "runtime/edge/server", "runtime/edge/signin/provider", "runtime/load/source", "runtime/load/source/git", "runtime/durable/state"}},
 	{of: "cmd/hatchel-bench", may: []string{"cmd/hatchel-bench/*"}},
 	{of: "cmd/hatchel-bench/soak", may: []string{"cmd/hatchel-bench/process"}},

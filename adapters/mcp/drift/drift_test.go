@@ -14,6 +14,7 @@ import (
 	"hatchel/adapters"
 	"hatchel/adapters/mcp/client"
 	"hatchel/adapters/mcp/definition"
+	"hatchel/adapters/mcp/definition/definitiontest"
 	"hatchel/adapters/mcp/drift"
 )
 
@@ -71,27 +72,10 @@ const (
 	get = `{"name":"get_issue","description":"Reads an issue.","inputSchema":{"type":"object"}}`
 )
 
-func pin(t testing.TB, tools ...string) definition.File {
-	t.Helper()
-	var all []definition.Definition
-	for _, text := range tools {
-		d, err := definition.Parse([]byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, d)
-	}
-	file, err := definition.New(all)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return file
-}
-
 // begin returns a monitor of two tools that are used, with one session.
 func begin(t testing.TB, s *server, o drift.Options) (*drift.Monitor, *drift.Session) {
 	t.Helper()
-	o.Pins = pin(t, create, get)
+	o.Pins = definitiontest.File(t, create, get)
 	if o.Refresh == 0 {
 		o.Refresh = 5 * time.Minute
 	}
@@ -140,6 +124,11 @@ func TestEachDifferenceRefusesItsToolAlone(t *testing.T) {
 		{"another order, spaces and members that no review covers", []string{get, strings.Replace(strings.Replace(create,
 			`{"name"`, `{ "icons": [], "_meta": {"a":1}, "name"`, 1), `"required":["title"]`, ` "required" : [ "title" ]`, 1)}, ""},
 		{"a tool that no block uses", []string{create, get, `{"name":"new","inputSchema":{"type":"object"}}`}, ""},
+		{"tools that no block uses and that cannot be pinned", []string{
+			`{"name":"large","description":"` + strings.Repeat("x", definition.MaxSize) + `","inputSchema":{}}`, create,
+			`{"name":"deep","inputSchema":` + strings.Repeat(`{"a":`, definition.MaxDepth) + "1" +
+				strings.Repeat("}", definition.MaxDepth) + "}", get, "{}", "null",
+		}, ""},
 		{"title", []string{replace(`"Create"`, `"Make"`), get}, "create_issue has changed: title"},
 		{"description", []string{replace("Opens", "Sends"), get}, "create_issue has changed: description"},
 		{"missing", []string{get}, "create_issue is missing"},
@@ -271,7 +260,7 @@ func TestATTLShortensRefreshButNotBelowTenSeconds(t *testing.T) {
 func TestWithoutRefreshEachCallHasItsOwnList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{tools: []string{create, get}, ttl: -1, hold: make(chan struct{}), began: make(chan struct{}, 10)}
-		m := drift.New(drift.Options{Pins: pin(t, create, get)})
+		m := drift.New(drift.Options{Pins: definitiontest.File(t, create, get)})
 		defer m.Use("create_issue", nil)()
 		session := m.NewSession()
 		session.Begin(t.Context(), s.list)
@@ -475,7 +464,7 @@ func TestCloseEndsAListThatIsUnderWay(t *testing.T) {
 func TestAToolThatIsUsedFromNowOnIsCompared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const third = `{"name":"third","inputSchema":{"type":"object"}}`
-		m := drift.New(drift.Options{Pins: pin(t, create, third), Refresh: time.Hour})
+		m := drift.New(drift.Options{Pins: definitiontest.File(t, create, third), Refresh: time.Hour})
 		defer m.Use("create_issue", nil)()
 		s := &server{tools: []string{create, strings.Replace(third, `"inputSchema"`, `"title":"x","inputSchema"`, 1)}, ttl: -1}
 		session := m.NewSession()
@@ -515,7 +504,7 @@ func TestACallDoesNotRelyOnAListThatTheServerHasTakenBackMeanwhile(t *testing.T)
 	})
 	synctest.Test(t, func(t *testing.T) { // a server that never stops saying so
 		s := &server{tools: []string{create, get}, ttl: -1}
-		m := drift.New(drift.Options{Pins: pin(t, create, get), Refresh: time.Hour})
+		m := drift.New(drift.Options{Pins: definitiontest.File(t, create, get), Refresh: time.Hour})
 		defer m.Use("create_issue", nil)()
 		session := m.NewSession()
 		session.Begin(t.Context(), func(ctx context.Context) (client.List, error) {
@@ -552,7 +541,7 @@ func TestADifferenceIsNamedAsItIsNow(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{tools: []string{strings.Replace(create, "Opens", "Sends", 1), get}, ttl: -1}
-		m := drift.New(drift.Options{Pins: pin(t, create, get), Refresh: time.Hour})
+		m := drift.New(drift.Options{Pins: definitiontest.File(t, create, get), Refresh: time.Hour})
 		defer m.Use("get_issue", nil)()
 		session := m.NewSession()
 		session.Begin(t.Context(), s.list)
@@ -583,7 +572,7 @@ func BenchmarkCheckOf200(b *testing.B) {
 	for i, tool := range tools {
 		list.Tools = append(list.Tools, client.Definition{Name: fmt.Sprintf("tool_%d", i), Raw: []byte(tool)})
 	}
-	file := pin(b, tools...)
+	file := definitiontest.File(b, tools...)
 	for _, again := range []bool{false, true} {
 		b.Run(map[bool]string{false: "first", true: "again"}[again], func(b *testing.B) {
 			m := drift.New(drift.Options{Pins: file})

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"hatchel/adapters/mcp/client/mcptest"
-	"hatchel/adapters/mcp/definition"
+	"hatchel/adapters/mcp/definition/definitiontest"
 	"hatchel/internal/proxytest"
 )
 
@@ -50,14 +50,6 @@ func startGreeting(t *testing.T, era mcptest.Era) (dir, database string, all []*
 	t.Helper()
 	database = emptySchema(t)
 	dir = t.TempDir()
-	pinned, err := definition.Parse([]byte(greetDefinition))
-	if err != nil {
-		t.Fatal(err)
-	}
-	file, err := definition.New([]definition.Definition{pinned})
-	if err != nil {
-		t.Fatal(err)
-	}
 	config := fmt.Sprintf(postgresState+`
 connection "mcp" "github" {
   url         = %q
@@ -70,7 +62,7 @@ tool "greet" {
   mcp "github" { call = "greet" }
 }
 `, startGreeter(t, era))
-	for name, text := range map[string]string{"tools.hcl": config, "github.tools.json": string(file.Append(nil))} {
+	for name, text := range map[string]string{"tools.hcl": config, "github.tools.json": definitiontest.Text(t, greetDefinition)} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}

@@ -16,7 +16,7 @@ import (
 	"testing"
 
 	"hatchel/adapters/mcp/client/mcptest"
-	"hatchel/adapters/mcp/definition"
+	"hatchel/adapters/mcp/definition/definitiontest"
 	"hatchel/internal/programtest"
 )
 
@@ -112,24 +112,6 @@ type driftServer struct {
 	events []string // guarded by mu
 }
 
-// pinText returns the file of definitions.
-func pinText(t *testing.T, definitions ...string) string {
-	t.Helper()
-	var all []definition.Definition
-	for _, text := range definitions {
-		d, err := definition.Parse([]byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, d)
-	}
-	file, err := definition.New(all)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(file.Append(nil))
-}
-
 // startDrift starts a process with two connections to one server, of which one accepts compatible changes.
 func startDrift(t *testing.T, era, transport string) *driftServer {
 	t.Helper()
@@ -183,7 +165,7 @@ tool "other_%[1]s" {
 }
 `, name, server)
 	}
-	for name, text := range map[string]string{"tools.hcl": config, "issues.tools.json": pinText(t, reviewedIssue, otherIssue)} {
+	for name, text := range map[string]string{"tools.hcl": config, "issues.tools.json": definitiontest.Text(t, reviewedIssue, otherIssue)} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"hatchel/adapters/mcp/client/mcptest"
+	"hatchel/adapters/mcp/definition/definitiontest"
 	"hatchel/runtime/stage/approval"
 )
 
@@ -70,7 +71,7 @@ tool "read" {
 	// review has the server list these definitions, which wait for their lock.
 	review := func(definitions ...string) {
 		upstream.SetTools(definitions...)
-		write("issues.tools.json", pinText(t, definitions...))
+		write("issues.tools.json", definitiontest.Text(t, definitions...))
 		reload(http.StatusConflict)
 		lock()
 		await(t, func() bool {
@@ -79,7 +80,7 @@ tool "read" {
 		})
 	}
 	write("tools.hcl", config)
-	write("issues.tools.json", pinText(t, reviewedIssue, otherIssue))
+	write("issues.tools.json", definitiontest.Text(t, reviewedIssue, otherIssue))
 	lock()
 	o.replica = startReplica(t, o.dir, "")
 

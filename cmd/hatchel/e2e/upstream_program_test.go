@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"hatchel/adapters/mcp/client/mcptest"
-	"hatchel/adapters/mcp/definition"
+	"hatchel/adapters/mcp/definition/definitiontest"
 )
 
 // programMode makes the test binary an MCP server with the tool act, over its standard input and output. The word after
@@ -96,20 +96,12 @@ type programSet struct {
 
 func newProgramSet(t *testing.T) *programSet {
 	t.Helper()
-	pinned, err := definition.Parse([]byte(actDefinition))
-	if err != nil {
-		t.Fatal(err)
-	}
-	pins, err := definition.New([]definition.Definition{pinned})
-	if err != nil {
-		t.Fatal(err)
-	}
 	file, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := &programSet{t, t.TempDir(), strconv.FormatInt(time.Now().UnixNano(), 10), file}
-	if err := os.WriteFile(filepath.Join(s.dir, "act.tools.json"), pins.Append(nil), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(s.dir, "act.tools.json"), []byte(definitiontest.Text(t, actDefinition)), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	return s

@@ -39,8 +39,8 @@ func (c *checker) checkUpstreams() {
 		c.checkUnusedPins(conn, unused)
 		if u, authenticates := pinner.Endpoint(); u != nil && authenticates && hostname.IsReadable(u) {
 			c.report("upstream", diag.Warning, conn.Range, "Readable credentials", fmt.Sprintf(
-				"The credentials of each call are sent to %s over http, and whoever is on the way can read them. Use "+
-					"https.", u.Host))
+				"The credentials of each call are sent to %s over http, which does not encrypt them. Use https.",
+				u.Host))
 		}
 	}
 	for _, t := range c.config.Tools {

@@ -7,27 +7,9 @@ import (
 	"testing/fstest"
 
 	"hatchel/adapters/all"
-	"hatchel/adapters/mcp/definition"
+	"hatchel/adapters/mcp/definition/definitiontest"
 	"hatchel/hcl"
 )
-
-// pins returns a file of definitions.
-func pins(t testing.TB, definitions ...string) []byte {
-	t.Helper()
-	var tools []definition.Definition
-	for _, text := range definitions {
-		d, err := definition.Parse([]byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		tools = append(tools, d)
-	}
-	file, err := definition.New(tools)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return file.Append(nil)
-}
 
 func TestWhatNobodyHasDecidedAboutAServerIsReported(t *testing.T) {
 	src := `connection "mcp" "notes" {
@@ -48,10 +30,10 @@ tool "first_line" {
 }
 `
 	const schema = `"inputSchema":{"type":"object","properties":{"id":{"type":"integer"}},"required":["id"]}`
-	fsys := fstest.MapFS{"a.hcl": {Data: []byte(src)}, "notes.tools.json": {Data: pins(t,
+	fsys := fstest.MapFS{"a.hcl": {Data: []byte(src)}, "notes.tools.json": {Data: []byte(definitiontest.Text(t,
 		`{"name":"read_note","description":"Read one whole note by its number.",`+schema+
 			`,"annotations":{"readOnlyHint":true}}`,
-		`{"name":"drop_note","description":"Drop a note.",`+schema+`}`)}}
+		`{"name":"drop_note","description":"Drop a note.",`+schema+`}`))}}
 	config, diags := hcl.Load(fsys, all.Set().Kinds(), hcl.Options{})
 	if diags.HasErrors() {
 		var out strings.Builder
@@ -64,8 +46,8 @@ tool "first_line" {
 	}
 	const want = `upstream 1 Unused pin: The file of definitions has tools that no block calls: drop_note. Import them, or ` +
 		`remove them with hatchel import mcp notes --update.
-upstream 1 Readable credentials: The credentials of each call are sent to notes.example over http, and whoever is on ` +
-		`the way can read them. Use https.
+upstream 1 Readable credentials: The credentials of each call are sent to notes.example over http, which does ` +
+		`not encrypt them. Use https.
 upstream 6 Description of the server: The description is that of read_note at notes. Say in your words what the tool ` +
 		`does here, and when to use it.
 upstream 6 Unconfirmed hint: notes says that read_note changes nothing, and the tool does not. If that is true, write ` +

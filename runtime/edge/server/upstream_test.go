@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"hatchel/adapters/mcp/client/mcptest"
-	"hatchel/adapters/mcp/definition"
+	"hatchel/adapters/mcp/definition/definitiontest"
 	"hatchel/hcl/eventkind"
 	"hatchel/runtime/edge/mcp"
 	"hatchel/runtime/load/hold"
@@ -35,23 +35,6 @@ type upstreamServer struct {
 	upstream *mcptest.Server
 }
 
-func pins(t testing.TB, tools ...string) string {
-	t.Helper()
-	var all []definition.Definition
-	for _, text := range tools {
-		d, err := definition.Parse([]byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, d)
-	}
-	file, err := definition.New(all)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(file.Append(nil))
-}
-
 func newUpstreamServer(t testing.TB, upstream *mcptest.Server, checker hold.Checker, connection string) *upstreamServer {
 	t.Helper()
 	upstream.SetTools(createIssue, getIssue)
@@ -60,7 +43,7 @@ func newUpstreamServer(t testing.TB, upstream *mcptest.Server, checker hold.Chec
 	})
 	url := upstream.Start(t)
 	return &upstreamServer{newHeldServer(t, checker, map[string]string{
-		"github.tools.json": pins(t, createIssue, getIssue),
+		"github.tools.json": definitiontest.Text(t, createIssue, getIssue),
 		"a.hcl": fmt.Sprintf(`
 connection "mcp" "github" {
   url         = %q
@@ -323,7 +306,7 @@ tool "report%[1]d" {
 `, i)
 	}
 	began := time.Now()
-	s := newHeldServer(t, hold.Checker{}, map[string]string{"github.tools.json": pins(t, createIssue, getIssue),
+	s := newHeldServer(t, hold.Checker{}, map[string]string{"github.tools.json": definitiontest.Text(t, createIssue, getIssue),
 		"a.hcl": config.String()})
 	loaded := time.Since(began)
 	began = time.Now()
@@ -346,7 +329,7 @@ func TestAPinThatIsAcceptedWaitsForItsLock(t *testing.T) {
 	if got := s.report(); got != "failed: "+withdrawn {
 		t.Fatal(got)
 	}
-	s.write(map[string]string{"github.tools.json": pins(t, changed, getIssue)})
+	s.write(map[string]string{"github.tools.json": definitiontest.Text(t, changed, getIssue)})
 	if report := s.reload(); report.OK || !report.Held {
 		t.Fatalf("the new pin is served without its lock: %+v", report)
 	}
@@ -360,7 +343,7 @@ func TestAPinThatIsAcceptedWaitsForItsLock(t *testing.T) {
 	if got := s.report(); got != `ok: {"number":7}` {
 		t.Errorf("after the lock was written: %s", got)
 	}
-	edited := strings.Replace(pins(t, changed, getIssue), "Opens an issue.", "Opens an issue!", 1)
+	edited := strings.Replace(definitiontest.Text(t, changed, getIssue), "Opens an issue.", "Opens an issue!", 1)
 	s.write(map[string]string{"github.tools.json": edited})
 	if report := s.reload(); report.OK || report.Held {
 		t.Errorf("a file that was edited is served: %+v", report)
