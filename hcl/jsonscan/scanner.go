@@ -90,6 +90,9 @@ func (s *Scanner) ResetLossy(data []byte, maxDepth int) {
 	s.lossy = true
 }
 
+// SetMaxDepth changes how many levels of nesting s accepts, of the whole text, from here on.
+func (s *Scanner) SetMaxDepth(levels int) { s.maxDepth = levels }
+
 // maxReusedKeys is the largest list of keys that Reset keeps in memory.
 const maxReusedKeys = 4096
 

@@ -78,8 +78,8 @@ type Log struct {
 
 // Definition is the definition of a tool as the server lists it.
 type Definition struct {
-	Name string
-	Raw  []byte // a JSON object that is valid, has no duplicate keys and at most maxDefinition bytes
+	Name string // "" if it has none
+	Raw  []byte // valid JSON, without duplicate keys
 }
 
 // List is the list of tools of a server.

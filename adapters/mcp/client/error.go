@@ -71,7 +71,7 @@ func (e *RPCError) Error() string { return fmt.Sprintf("%s (%d)", e.Message, e.C
 // with Request.Responses and Request.State.
 type InputRequired struct {
 	Questions []Question // in the order of the server; empty if it only wants to be called again
-	State     string     // opaque; at most maxDefinition bytes
+	State     string     // opaque; at most maxState bytes
 
 	// Answered are the questions for roots, which the session has answered. They belong to Request.Responses, too.
 	Answered map[string]Answer

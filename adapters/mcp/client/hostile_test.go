@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -290,18 +291,33 @@ var hostileLists = map[string]struct {
 	"large pages": {func(int) string {
 		return `{"tools":[{"name":"a"}],"nextCursor":"again","x":"` + strings.Repeat("x", 1<<20) + `"}`
 	}, "the list of tools has more than 4194304 bytes"},
-	"a large definition": {func(int) string {
-		return `{"tools":[{"name":"a","description":"` + strings.Repeat("x", 64<<10) + `"}]}`
-	}, `the definition of "a" has more than 65536 bytes`},
+	"a definition of 1000 levels": {func(int) string {
+		return `{"tools":[{"name":"a","inputSchema":` + strings.Repeat("[", 1000) + strings.Repeat("]", 1000) + `}]}`
+	}, "more than 1000 levels of nesting"},
+	"deep JSON elsewhere": {func(int) string {
+		return `{"tools":[],"_meta":` + strings.Repeat("[", 64) + strings.Repeat("]", 64) + `}`
+	}, "more than 64 levels of nesting"},
 	"a cursor that is a number": {func(int) string { return `{"tools":[],"nextCursor":1}` },
 		"nextCursor of the list of tools is no string"},
-	"a tool without a name": {func(int) string { return `{"tools":[{}]}` },
-		"the list of tools has a definition without a name"},
-	"a tool that is null": {func(int) string { return `{"tools":[null]}` },
-		"the list of tools has a definition without a name"},
 	"no tools": {func(int) string { return `{}` }, "the list of tools is no array"},
 	"a key that appears twice": {func(int) string { return `{"tools":[{"name":"a","name":"b"}]}` },
 		`the key "name" appears twice in one object`},
+}
+
+// A definition that is too large or too deep to be pinned is listed like the others, which it leaves usable.
+func TestADefinitionThatCannotBePinnedLeavesTheOthers(t *testing.T) {
+	server := &mcptest.Server{Era: mcptest.Modern}
+	deep := strings.Repeat(`{"items":`, 990) + "{}" + strings.Repeat("}", 990)
+	server.SetTools(`{"name":"deep","inputSchema":`+deep+`}`,
+		`{"name":"large","description":"`+strings.Repeat("x", 1<<20)+`"}`, `{"title":"nameless"}`, `{"name":"ok"}`)
+	list, err := open(t, overHTTP(t, server), client.Options{}).Tools(testContext(t))
+	var names []string
+	for _, tool := range list.Tools {
+		names = append(names, tool.Name)
+	}
+	if want := []string{"deep", "large", "", "ok"}; err != nil || !slices.Equal(names, want) {
+		t.Errorf("the tools are %q: %v", names, err)
+	}
 }
 
 func TestAHostileListIsRefusedWhole(t *testing.T) {

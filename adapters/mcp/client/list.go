@@ -12,9 +12,8 @@ import (
 // errListTime is why a list ends that takes too long.
 var errListTime = fmt.Errorf("the list of tools took longer than %s", MaxListTime)
 
-// Tools lists the tools, all pages, within the limits maxTools, maxListBytes, maxPages, MaxListTime and
-// maxDefinition. The error is an [*Error]; of Invalid if a limit is exceeded, because a list that is cut proves
-// nothing.
+// Tools lists the tools, all pages, within the limits maxTools, maxListBytes, maxListDepth, maxPages and MaxListTime.
+// The error is an [*Error]; of Invalid if a limit is exceeded, because a list that is cut proves nothing.
 func (s *Session) Tools(ctx context.Context) (List, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, MaxListTime, errListTime)
 	defer cancel()
@@ -50,18 +49,14 @@ func (s *Session) Tools(ctx context.Context) (List, error) {
 func (l *List) add(m *message) error {
 	var problem error
 	isArray := each(m.members.Get("tools"), func(value []byte) bool {
+		if len(l.Tools) == maxTools {
+			problem = invalid("the server lists more than %d tools", maxTools)
+			return false
+		}
 		d := Definition{Raw: value}
 		d.Name, _ = jsonscan.LookupText(value, "name")
-		switch {
-		case d.Name == "":
-			problem = invalid("the list of tools has a definition without a name")
-		case len(value) > maxDefinition:
-			problem = invalid("the definition of %q has more than %d bytes", jsonscan.Excerpt(d.Name), maxDefinition)
-		case len(l.Tools) == maxTools:
-			problem = invalid("the server lists more than %d tools", maxTools)
-		}
 		l.Tools = append(l.Tools, d)
-		return problem == nil
+		return true
 	})
 	if !isArray {
 		return invalid("the list of tools is no array")

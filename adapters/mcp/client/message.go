@@ -148,13 +148,26 @@ func parseOne(s *jsonscan.Scanner, size int) (*message, error) {
 	return m, nil
 }
 
-// readResult reads a result and notes its members.
+// readResult reads a result and notes its members. The definitions of a list may be nested deeper than all else, so
+// that one of them does not take the others with it: whoever uses a definition checks how deep it is.
 func (m *message) readResult(s *jsonscan.Scanner) (result []byte, err error) {
 	if s.Peek() != '{' {
 		return s.Value()
 	}
 	start := s.Pos()
-	m.members, err = s.Object()
+	mark, err := s.EnterObject()
+	for err == nil {
+		var member jsonscan.Member
+		if member.Name, err = s.Key(mark); member.Name == nil {
+			break
+		}
+		if string(member.Name) == "tools" {
+			s.SetMaxDepth(maxListDepth)
+		}
+		member.Value, err = s.Value()
+		s.SetMaxDepth(MaxDepth)
+		m.members = append(m.members, member)
+	}
 	return s.Since(start), err
 }
 

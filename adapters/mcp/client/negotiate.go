@@ -176,7 +176,7 @@ func texts(array []byte) (list []string) {
 // each calls do for each element of a raw array that was scanned, until it returns false. It reports false if the
 // value is no array.
 func each(array []byte, do func(value []byte) bool) bool {
-	s := jsonscan.New(array, MaxDepth)
+	s := jsonscan.New(array, len(array))
 	if s.Peek() != '[' || s.EnterArray() != nil {
 		return false
 	}

@@ -32,8 +32,9 @@ const (
 	maxListBytes      = 4 << 20          // bytes of all pages of a list
 	maxPages          = 100              // pages of a list
 	MaxListTime       = 30 * time.Second // of a list
-	maxDefinition     = 64 << 10         // bytes of a definition
-	MaxDepth          = 64               // levels of nesting of a message
+	maxListDepth      = 1000             // levels of nesting of a message with a list
+	maxState          = 64 << 10         // bytes of the state of a question
+	MaxDepth          = 64               // levels of nesting of any other message
 )
 
 // Options are what a Session declares and whom it tells of what the server sends outside of calls. The zero value is

@@ -386,8 +386,8 @@ func (s *Session) readCall(m *message, x *exchange) (*Result, error) {
 // readRequired reads a result that asks questions. The session answers those for roots itself.
 func (s *Session) readRequired(m *message) error {
 	required := &InputRequired{State: m.text("requestState")}
-	if len(required.State) > maxDefinition {
-		return invalid("the server sent a state of more than %d bytes", maxDefinition)
+	if len(required.State) > maxState {
+		return invalid("the server sent a state of more than %d bytes", maxState)
 	}
 	requests := m.members.Get("inputRequests")
 	if requests != nil && !isObject(requests) {

@@ -17,6 +17,7 @@ import (
 	"hatchel/adapters/mcp/definition"
 	"hatchel/hcl/jsonscan"
 	"hatchel/hcl/schema"
+	"hatchel/internal/cut"
 )
 
 // Options describe what a Monitor compares.
@@ -219,7 +220,7 @@ func (m *Monitor) compare(list *client.List) (found verdicts, unused []string) {
 		if _, again := listed[tool.Name]; again {
 			listed[tool.Name] = refused
 			differences[tool.Name] = adapters.Drift{
-				Name: tool.Name, Changed: []string{adapters.DriftRepeated}, Found: m.Scrub(string(tool.Raw)),
+				Name: tool.Name, Changed: []string{adapters.DriftRepeated}, Found: m.excerpt(tool.Raw),
 			}
 			continue
 		}
@@ -263,7 +264,7 @@ func (m *Monitor) compareTool(name string, listed []byte, sent []*schema.Type) (
 	found, err := definition.Parse(listed)
 	if err != nil {
 		changed := []string{"it cannot be read: " + err.Error()}
-		return adapters.Drift{Name: name, Changed: changed, Found: string(listed)}, refused
+		return adapters.Drift{Name: name, Changed: changed, Found: m.excerpt(listed)}, refused
 	}
 	changes := definition.Compare(pin, found, sent)
 	if len(changes) == 0 {
@@ -275,6 +276,11 @@ func (m *Monitor) compareTool(name string, listed []byte, sent []*schema.Type) (
 	}
 	d.Changed = definition.Texts(changes)
 	return d, v
+}
+
+// excerpt returns the text of a definition that is not accepted, which may be as large as a list.
+func (m *Monitor) excerpt(listed []byte) string {
+	return cut.Runes(m.Scrub(string(listed)), definition.MaxSize)
 }
 
 // accept takes the verdicts of a list of a session. Missing tools are not reported if they may still come.

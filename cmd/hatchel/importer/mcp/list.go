@@ -15,7 +15,7 @@ import (
 // ReadList reads a list of tools: the result of tools/list, the whole message with it, or the array of its tools.
 func ReadList(src []byte) (*Listing, error) {
 	src = bytes.TrimSpace(bytes.TrimPrefix(src, []byte("\ufeff")))
-	scan := jsonscan.New(src, maxClientDepth)
+	scan := jsonscan.New(src, maxListDepth)
 	if _, err := scan.Value(); err != nil {
 		return nil, err
 	}
@@ -44,6 +44,9 @@ func ReadList(src []byte) (*Listing, error) {
 	}
 	return l, nil
 }
+
+// maxListDepth is the maximum number of levels of a list. Each definition has its own limit.
+const maxListDepth = 1000
 
 // maxReportedName is how much of a name that cannot be pinned is printed, in bytes.
 const maxReportedName = 60
