@@ -62,6 +62,41 @@ func TestClientFilesBecomeTheseFiles(t *testing.T) {
 	}
 }
 
+// A definition that is too large or too deep is left out with its reason, and the others are imported.
+func TestDefinitionsThatCannotBePinnedAreReported(t *testing.T) {
+	const levels = 900
+	l, err := mcp.ReadList(fmt.Appendf(nil, `{"tools": [{"name": "deep", "inputSchema": %s{}%s},
+		{"name": "large", "description": %q, "inputSchema": {}}, {"title": "nameless", "inputSchema": {}}, null,
+		{"name": "ping", "description": "Answers.", "inputSchema": {"type": "object"}}]}`,
+		strings.Repeat(`{"items":`, levels), strings.Repeat("}", levels), strings.Repeat("x", 64<<10)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := mcp.NewServer("host", "https://host.example/mcp", "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	servers := []*mcp.Server{s}
+	result, err := mcp.Import(s, l, mcp.Options{Declarations: mcp.NewDeclarations(servers), Taken: importer.Names{}, Check: checkFiles})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lost []string
+	for _, loss := range result.Losses {
+		lost = append(lost, loss.Name+": "+loss.Kind+": "+loss.Detail)
+	}
+	const left = ": tool left out: its definition cannot be pinned: "
+	want := []string{
+		"deep" + left + "invalid JSON at byte 599: more than 64 levels of nesting",
+		"large" + left + "the definition has 65586 bytes, and at most 65536 are accepted",
+		"a tool without a name" + left + "name is missing",
+		"a tool without a name" + left + "a definition is an object, not a null",
+	}
+	if len(result.Blocks) != 2 || !strings.Contains(result.Blocks[1].Text, `tool "ping"`) || !slices.Equal(lost, want) {
+		t.Errorf("%d blocks; lost %q", len(result.Blocks), lost)
+	}
+}
+
 // filesOf returns the written files, without the report.
 func filesOf(files []txtar.File) []byte {
 	return txtar.Format(&txtar.Archive{Files: slices.DeleteFunc(slices.Clone(files), func(f txtar.File) bool {

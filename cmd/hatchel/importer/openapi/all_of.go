@@ -107,7 +107,7 @@ func (s *schema) require(names []string) {
 		switch {
 		case s.kind != objectKind:
 			if s.kind == mapKind {
-				s.lose("required member that is not declared", name)
+				s.lose(undeclaredLoss, name)
 			}
 		case m == nil:
 			s.members = append(s.members, &member{name, &schema{kind: anyKind, at: s.at, done: true}, true})
@@ -118,6 +118,9 @@ func (s *schema) require(names []string) {
 		}
 	}
 }
+
+// undeclaredLoss is the loss of a map in which a member is required.
+const undeclaredLoss = "required member that is not declared"
 
 // mergeObjects adds the members of another part of an allOf.
 func mergeObjects(s, other *schema, depth int) {

@@ -26,10 +26,16 @@ func JSONSchema(src []byte, o Options) ([]Property, []importer.Loss, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	members := slices.Clone(s.members)
+	members, losses := slices.Clone(s.members), slices.Clone(s.losses)
+	if s.kind == mapKind { // what is required of a map is an input, and no loss
+		for _, name := range s.requires {
+			members = append(members, &member{name, s.elem, true})
+		}
+		losses = slices.DeleteFunc(losses, func(l importer.Loss) bool { return l.Kind == undeclaredLoss })
+	}
 	slices.SortStableFunc(members, func(a, b *member) int { return rank(a.required) - rank(b.required) })
-	branches, losses := expand(members, make([]string, len(members)), o, true, true)
-	losses = append(slices.Clone(s.losses), losses...)
+	branches, more := expand(members, make([]string, len(members)), o, true, true)
+	losses = append(losses, more...)
 	w := &typeWriter{}
 	var all []Property
 	for i, b := range branches {
