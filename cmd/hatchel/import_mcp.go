@@ -22,15 +22,16 @@ import (
 type mcpFlags struct {
 	importFlags
 	mcpChoice
-	url, from     string
-	headers, only []string
-	start         bool
+	url, from string
+	only      []string
+	start     bool
 }
 
 // mcpChoice has the flags that an import remembers for each of its servers.
 type mcpChoice struct {
 	mcp.Options
 	bearer     string
+	headers    []string
 	remembered map[string][]string // for the next import
 }
 
@@ -69,8 +70,6 @@ reads, is written as comments: it is a claim of the server.`,
 	flags.StringVar(&f.url, "url", "", "`URL` of the server")
 	flags.StringVar(&f.from, "from", "", "read the list of tools from a `FILE` with the answer to tools/list; - is "+
 		"standard input")
-	flags.StringArrayVar(&f.headers, "header", nil, "a header of every request, `NAME: VALUE`, with ${VARIABLE} for "+
-		"one of the environment; may be repeated")
 	flags.StringSliceVar(&f.only, "server", nil, "only servers of the client's file whose name matches one of these "+
 		"`PATTERNS`")
 	flags.BoolVar(&f.start, "start", false, "install and start programs")
@@ -79,6 +78,8 @@ reads, is written as comments: it is a claim of the server.`,
 
 func (c *mcpChoice) register(flags *pflag.FlagSet) {
 	flags.StringVar(&c.bearer, "bearer", "", "`NAME` of the environment variable with the bearer token of the server")
+	flags.StringArrayVar(&c.headers, headerFlag, nil, "a header of every request, `NAME: VALUE`, with ${VARIABLE} for "+
+		"one of the environment; may be repeated")
 	flags.StringSliceVar(&c.Options.Tools, "tool", nil, "only tools whose name matches one of these `PATTERNS`, as in "+
 		"get_*,list_*")
 	flags.StringVar(&c.Prefix, "prefix", "", "`TEXT` before the names of the tools")
@@ -91,7 +92,10 @@ func (c *mcpChoice) register(flags *pflag.FlagSet) {
 
 // mcpMemory is what an import of a server remembers.
 var mcpMemory = importMemory{"mcp", []string{"tool", "all"}, []string{"prefix", "trust-hints",
-	"asks", "ask-host", "bearer"}}
+	"asks", "ask-host", "bearer", headerFlag}}
+
+// headerFlag is the flag of headers. Those with a credential in them are not remembered.
+const headerFlag = "header"
 
 func (f *mcpFlags) run(cmd *cobra.Command, args []string) error {
 	name := ""
@@ -115,7 +119,7 @@ func (f *mcpFlags) run(cmd *cobra.Command, args []string) error {
 		if err != nil {
 			return err
 		}
-		s, err := mcp.NewServer(name, f.url, choice.bearer, f.headers)
+		s, err := mcp.NewServer(name, f.url, choice.bearer, choice.headers)
 		if err != nil {
 			return misusef("%s", err)
 		}

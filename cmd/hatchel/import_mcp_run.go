@@ -101,6 +101,9 @@ func (r *mcpRun) choose(name string) (*mcpChoice, error) {
 		return nil, failf("%s", err)
 	}
 	c.remembered = r.memory.Flags(flags)
+	if c.remembered[headerFlag] = mcp.WithoutSecretHeaders(c.headers); c.remembered[headerFlag] == nil {
+		delete(c.remembered, headerFlag)
+	}
 	r.choices[name] = c
 	return c, nil
 }

@@ -27,6 +27,20 @@ func NewServer(name, url, token string, headers []string) (*Server, error) {
 	return s, nil
 }
 
+// WithoutSecretHeaders returns headers, NAME: VALUE, without those whose values become secrets.
+func WithoutSecretHeaders(headers []string) (others []string) {
+	for _, header := range headers {
+		name, value, _ := strings.Cut(header, ":")
+		t, err := parseText(strings.TrimSpace(value), false)
+		constant, isConstant := t.constant()
+		isSecret := isConstant && (isCredential(name, constant) || strings.EqualFold(name, "Authorization"))
+		if err == nil && !isSecret {
+			others = append(others, header)
+		}
+	}
+	return others
+}
+
 // ConstantURL returns the URL of the server; empty for a program, and for a URL with a reference.
 func (s *Server) ConstantURL() string {
 	constant, ok := s.url.constant()
