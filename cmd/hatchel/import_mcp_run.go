@@ -223,7 +223,7 @@ func (r *mcpRun) prepare() {
 			}
 			s.SetProgram(program)
 		}
-		s.Rewrite(func(word string) (string, string, bool) { return upstream.Place(r.abs, s.Directory(), word) })
+		s.Rewrite(func(word string) (mcp.Place, bool) { return upstream.Find(r.abs, s.Directory(), word) })
 	}
 }
 

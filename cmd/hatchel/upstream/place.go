@@ -4,23 +4,25 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"hatchel/cmd/hatchel/importer/mcp"
 )
 
-// Place finds a word of a command that is the path of a file or a directory, as a client sees it that starts the
+// Find finds a word of a command that is the path of a file or a directory, as a client sees it that starts the
 // program in directory from. It returns the path for a connection whose relative paths start from dir, and what the
 // program must be able to read for it: for a file of a package, the directory of the package.
-func Place(dir, from, word string) (path, read string, ok bool) {
-	path = word
+func Find(dir, from, word string) (place mcp.Place, ok bool) {
+	path := word
 	if !filepath.IsAbs(path) {
 		if path = filepath.Join(from, word); from == "" || !strings.ContainsAny(word, "/.") || word == "." {
-			return "", "", false
+			return mcp.Place{}, false
 		}
 	}
 	info, err := os.Stat(path)
 	if err != nil {
-		return "", "", false
+		return mcp.Place{}, false
 	}
-	read = path
+	read := path
 	if !info.IsDir() {
 		at := filepath.Dir(path)
 		for range maxPackageLevels {
@@ -33,7 +35,7 @@ func Place(dir, from, word string) (path, read string, ok bool) {
 			}
 		}
 	}
-	return relative(dir, path), relative(dir, read), true
+	return mcp.Place{Path: relative(dir, path), Read: relative(dir, read), IsDir: info.IsDir()}, true
 }
 
 // maxPackageLevels is how far above a file its package is looked for.

@@ -55,6 +55,7 @@ type Server struct {
 	include, exclude []string // names of tools that the client shows, or hides
 	arguments        []text   // of the program that a launcher starts
 	read             []string // paths that the program needs besides those of its command
+	directories      []string // that it is given, and may want to write to
 	losses           []importer.Loss
 	inputs           map[string]input
 }

@@ -120,7 +120,20 @@ func (g *generator) pin(all []definition.Definition) error {
 }
 
 const sandboxText = "The sandbox of %s has no network and no path to write to. If its tools need them, add " +
-	`network = true or write = ["…"] to it.`
+	"network = true or write = [%s] to it."
+
+// sandboxNote says what the sandbox of the program does not allow, and how an author allows it.
+func (s *Server) sandboxNote() string {
+	write := `"…"`
+	if len(s.directories) > 0 {
+		write = ""
+		for _, dir := range s.directories {
+			write += ", " + importer.Quote(dir)
+		}
+		write = write[len(", "):]
+	}
+	return importer.WithoutCredentials(fmt.Sprintf(sandboxText, s.Name, write))
+}
 
 // Import generates the connection of a server and its tools.
 func Import(s *Server, l *Listing, o Options) (*importer.Result, error) {
@@ -130,7 +143,7 @@ func Import(s *Server, l *Listing, o Options) (*importer.Result, error) {
 		return nil, err
 	}
 	if s.IsProgram() {
-		g.result.Notes = append(g.result.Notes, fmt.Sprintf(sandboxText, s.Name))
+		g.result.Notes = append(g.result.Notes, s.sandboxNote())
 	}
 	return g.result, g.importTools(len(g.result.Blocks))
 }

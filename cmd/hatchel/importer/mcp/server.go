@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -81,18 +82,44 @@ func (t text) source() string {
 	return out.String()
 }
 
+// Place is a file or a directory that a word of a command, or a variable, names.
+type Place struct {
+	Path  string // for a connection of the configuration directory
+	Read  string // what the program must be able to read for it
+	IsDir bool
+}
+
 // Rewrite replaces the constant words of the command behind the program: a word that is the path of a file as its
-// client sees it becomes one that the configuration directory has, with what must be readable for it. place returns
-// both, and reports whether the word is a path.
-func (s *Server) Rewrite(place func(word string) (path, read string, ok bool)) {
+// client sees it becomes one that the configuration directory has, with what must be readable for it. The absolute
+// paths of variables stay as they are, and what they name becomes readable. find returns what a word names, and
+// reports whether it names something.
+func (s *Server) Rewrite(find func(word string) (Place, bool)) {
+	add := func(p Place) {
+		s.read = append(s.read, p.Read)
+		if p.IsDir {
+			s.directories = append(s.directories, p.Path)
+		}
+	}
 	for i, t := range s.command {
 		word, constant := t.constant()
 		if !constant || word == "" || strings.HasPrefix(word, "-") {
 			continue
 		}
-		if path, read, ok := place(word); ok {
-			s.command[i] = text{{text: path}}
-			s.read = append(s.read, read)
+		if p, ok := find(word); ok {
+			s.command[i] = text{{text: p.Path}}
+			add(p)
+		}
+	}
+	for _, v := range s.env {
+		name, constant := v.value.constant()
+		dir := path.Dir(path.Clean(name))
+		if !constant || !path.IsAbs(name) || dir == "/" || slices.Contains(ownVariables, v.name) {
+			continue // such as the /api of a URL
+		}
+		if p, ok := find(name); ok {
+			add(p)
+		} else if p, ok := find(dir); ok { // of a file that the program makes
+			s.directories = append(s.directories, p.Path)
 		}
 	}
 }
