@@ -14,13 +14,7 @@ func parse(res *http.Response, answer []byte) (*reply, error) {
 	if !utf8.Valid(answer) {
 		return nil, fmt.Errorf("the answer is not UTF-8: %q", answer)
 	}
-	if strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") {
-		for line := range bytes.Lines(answer) {
-			if data, ok := bytes.CutPrefix(line, []byte("data: ")); ok {
-				answer = data
-			}
-		}
-	}
+	answer = lastMessage(res, answer)
 	var m struct {
 		Result *reply
 		Error  *struct {
@@ -38,4 +32,16 @@ func parse(res *http.Response, answer []byte) (*reply, error) {
 		return nil, fmt.Errorf("%s without a result: %s", res.Status, answer)
 	}
 	return m.Result, nil
+}
+
+// lastMessage returns the JSON of a response, or of the last event of its stream.
+func lastMessage(res *http.Response, answer []byte) []byte {
+	if strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") {
+		for line := range bytes.Lines(answer) {
+			if data, ok := bytes.CutPrefix(line, []byte("data: ")); ok {
+				answer = data
+			}
+		}
+	}
+	return answer
 }

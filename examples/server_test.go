@@ -180,11 +180,20 @@ func (s *server) call(tool string, arguments any) *reply {
 
 // send calls a tool with arguments as they are written on the wire. Its error is a call that got no answer of the protocol.
 func (s *server) send(tool string, arguments []byte) (*reply, error) {
+	res, answer, err := s.post(tool, arguments)
+	if err != nil {
+		return nil, err
+	}
+	return parse(res, answer)
+}
+
+// post calls a tool, and returns the response and its body.
+func (s *server) post(tool string, arguments []byte) (*http.Response, []byte, error) {
 	body := append([]byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",`+
 		`"io.modelcontextprotocol/clientCapabilities":{}},"name":"`+tool+`","arguments":`), append(arguments, "}}"...)...)
 	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, s.url, bytes.NewReader(body))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for name, value := range map[string]string{
 		"Content-Type": "application/json", "Accept": "application/json, text/event-stream",
@@ -194,12 +203,9 @@ func (s *server) send(tool string, arguments []byte) (*reply, error) {
 	}
 	res, err := pooled.Do(req)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer res.Body.Close()
 	answer, err := io.ReadAll(res.Body)
-	if err != nil {
-		return nil, err
-	}
-	return parse(res, answer)
+	return res, answer, err
 }
