@@ -33,9 +33,9 @@ type LazyJSON interface {
 }
 
 // FormError is the error of a LazyJSON whose value has another form than its type says.
-type FormError struct{ Text string } // a clause for the model
+type FormError struct{ Text string } // a clause for the model, which does not say what has the form
 
-func (e *FormError) Error() string { return e.Text }
+func (e *FormError) Error() string { return "the answer has the wrong form: " + e.Text }
 
 // Resolve returns the decoded value of a LazyJSON, and any other value unchanged.
 func Resolve(v any) (any, error) {

@@ -303,7 +303,7 @@ func (r *Registry) serve(ctx context.Context, to string, m *message) {
 		reply.Output, err = elicit.AppendFrozen(nil, out.Output)
 		if form, ok := errors.AsType[*value.FormError](err); ok {
 			const text = "the call succeeded, but its result has the wrong form: "
-			err = &adapters.Fault{Message: text + form.Error(), Change: adapters.ChangeDone}
+			err = &adapters.Fault{Message: text + form.Text, Change: adapters.ChangeDone}
 		}
 	}
 	if err != nil && reply.Fault == nil {
