@@ -21,7 +21,7 @@ type exchange struct {
 	maxSize int  // bytes of one message
 	endless bool // it has no limits of number and size, because it is open for as long as the session
 
-	asking context.Context // ends with the exchange; of questions, nil if the call has no Ask
+	asking context.Context // ends with the exchange; of questions; nil if there are none
 
 	mu        sync.Mutex
 	bytes     int        // that were received; guarded by mu
@@ -105,6 +105,15 @@ func (x *exchange) admitQuestion() bool {
 
 // wantsLogs reports whether the exchange is a call whose client wants the log messages of the server.
 func (x *exchange) wantsLogs() bool { return x.call != nil && x.call.Log != nil }
+
+// takesUnnamed reports whether a message of a program that names no call is handled as one of this call, in the order of
+// its progress.
+func (x *exchange) takesUnnamed(m *message) bool {
+	if m.method == "notifications/message" {
+		return x.wantsLogs()
+	}
+	return x.asking != nil
+}
 
 // progressPause is the shortest time between two progresses that are passed on.
 const progressPause = 100 * time.Millisecond

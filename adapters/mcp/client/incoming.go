@@ -67,7 +67,7 @@ func (s *Session) answer(x *exchange, m *message) {
 		s.reply(s.ctx, x, m.id, Answer{Result: empty})
 	case m.method == "roots/list" && s.options.Roots != nil:
 		s.reply(s.ctx, x, m.id, Answer{Result: s.rootsResult()})
-	case m.method == "elicitation/create", m.method == "sampling/createMessage":
+	case m.isQuestion():
 		s.ask(x, m)
 	default:
 		notOffered := &RPCError{Code: codeMethodNotFound, Message: "This client does not offer the method"}
@@ -81,11 +81,7 @@ func (s *Session) ask(x *exchange, m *message) {
 	if x == nil || x.call == nil {
 		x = s.onlyCall()
 	}
-	refusal := Answer{Result: cancelled}
-	if m.method == "sampling/createMessage" {
-		refusal = Answer{Error: &RPCError{Code: codeRefused, Message: "The user refused the request"}}
-	}
-	id := string(m.id)
+	refusal, id := refusalOf(m), string(m.id)
 	if !s.openQuestion(id) {
 		s.countUnknown(on) // any answer would be taken for that to the first question with this id
 		return
@@ -113,6 +109,14 @@ func (s *Session) ask(x *exchange, m *message) {
 	if !s.goWhileOpen(asking) {
 		cancel()
 	}
+}
+
+// refusalOf returns the answer to a question that is not asked.
+func refusalOf(m *message) Answer {
+	if m.method == "sampling/createMessage" {
+		return Answer{Error: &RPCError{Code: codeRefused, Message: "The user refused the request"}}
+	}
+	return Answer{Result: cancelled}
 }
 
 // openQuestion notes that a question with an id waits for its answer. It reports false if one does already.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -252,6 +253,37 @@ func TestLogsOfAProgramBelongToItsOnlyCall(t *testing.T) {
 		defer mu.Unlock()
 		if fmt.Sprint(ofCalls, others) != `["of one"] ["of two"]` {
 			t.Errorf("of calls: %q, others: %q", ofCalls, others)
+		}
+	})
+}
+
+// TestAQuestionFollowsTheProgressBeforeIt asks after progress and a log message.
+func TestAQuestionFollowsTheProgressBeforeIt(t *testing.T) {
+	eachWay(t, func(t *testing.T, server *mcptest.Server, transport client.Transport) {
+		if !asks(t, server) {
+			t.Skip("it cannot ask")
+		}
+		server.Handle("ask", func(c *mcptest.Call) (any, error) {
+			c.Progress(1, 2, "")
+			c.Log("info", "a")
+			answer, err := c.Ask(mcptest.Form("Who?", "name"))
+			return mcptest.Text("%s", answer), err
+		})
+		s := open(t, transport, client.Options{Asks: []string{client.AskForm}})
+		for range 20 {
+			var heard atomic.Int32
+			_, err := s.Call(testContext(t), &client.Request{
+				Name: "ask", Progress: func(client.Progress) { heard.Add(1) }, Log: func(client.Log) { heard.Add(1) },
+				Ask: func(context.Context, client.Question) (client.Answer, error) {
+					if n := heard.Load(); n != 2 {
+						t.Errorf("%d of 2 messages were heard before the question", n)
+					}
+					return client.Answer{Result: []byte(`{"action":"decline"}`)}, nil
+				},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
 		}
 	})
 }

@@ -24,6 +24,11 @@ type message struct {
 	size    int // in bytes
 }
 
+// isQuestion reports whether it asks the user of a call.
+func (m *message) isQuestion() bool {
+	return m.id != nil && (m.method == "elicitation/create" || m.method == "sampling/createMessage")
+}
+
 // text returns a member of the result that is a string; "" for any other.
 func (m *message) text(name string) string {
 	text, _ := m.members.Text(name)

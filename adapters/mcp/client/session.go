@@ -297,7 +297,7 @@ func (s *Session) callOnce(ctx context.Context, r *Request) (*Result, error) {
 		id: newID(s.lastID.Add(1)), method: "tools/call", name: r.Name, call: r, maxSize: s.options.MaxMessage,
 	}
 	x.frame = s.encode(x, params, s.callMeta(x.id, r))
-	if r.Ask != nil {
+	if r.Ask != nil && !s.modern {
 		asking, stop := context.WithCancel(ctx)
 		defer stop()
 		x.asking = asking

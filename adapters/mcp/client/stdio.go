@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 
 	"hatchel/hcl/jsonscan"
@@ -128,19 +129,22 @@ func (c *stdioConn) do(ctx context.Context, x *exchange) (answer *message, err e
 	c.mu.Unlock()
 	defer func() {
 		c.mu.Lock()
-		defer c.mu.Unlock()
 		delete(c.pending, x.id)
 		if answer == nil {
 			c.leave(x.id)
 		}
+		c.mu.Unlock()
+		late, _ := x.take()
+		c.refuse(x, late)
 	}()
 	if err := c.write(ctx, x.frame); err != nil {
 		return nil, err
 	}
 	for {
 		list, err := x.take()
-		for _, m := range list {
+		for i, m := range list {
 			if m.method == "" {
+				c.refuse(x, list[i+1:])
 				return m, nil
 			}
 			c.session.incoming(x, m)
@@ -158,10 +162,20 @@ func (c *stdioConn) do(ctx context.Context, x *exchange) (answer *message, err e
 		case <-ctx.Done():
 			return nil, &Error{Kind: Unknown, Err: context.Cause(ctx)}
 		case <-c.session.done:
-			if list, _ := x.take(); len(list) > 0 && list[len(list)-1].method == "" {
-				return list[len(list)-1], nil
+			list, _ := x.take()
+			if i := slices.IndexFunc(list, func(m *message) bool { return m.method == "" }); i >= 0 {
+				return list[i], nil
 			}
 			return nil, c.session.closedError(Unknown)
+		}
+	}
+}
+
+// refuse refuses the questions among messages that came too late for their call.
+func (c *stdioConn) refuse(x *exchange, late []*message) {
+	for _, m := range late {
+		if m.isQuestion() {
+			c.session.reply(c.session.ctx, x, m.id, refusalOf(m))
 		}
 	}
 }
@@ -228,8 +242,8 @@ func (c *stdioConn) receive(line []byte) (belongs bool) {
 			if token, ok := jsonscan.Lookup(m.params, "progressToken"); ok {
 				x = c.find(token)
 			}
-		case "notifications/message":
-			if x = c.onlyCall(); x == nil || !x.wantsLogs() {
+		case "notifications/message", "notifications/cancelled", "elicitation/create", "sampling/createMessage":
+			if x = c.onlyCall(); x == nil || !x.takesUnnamed(m) {
 				x = nil
 				c.session.incoming(nil, m)
 			}
@@ -245,7 +259,7 @@ func (c *stdioConn) receive(line []byte) (belongs bool) {
 	return belongs
 }
 
-// onlyCall returns the call that a log message belongs to, which names none: the only one that waits for its answer.
+// onlyCall returns the only call that waits for its answer; nil if it is none or more than one.
 func (c *stdioConn) onlyCall() *exchange {
 	x := c.session.onlyCall()
 	if x == nil {

@@ -33,6 +33,10 @@ func TestMain(m *testing.M) {
 		serveDefinitions(os.Args[2:])
 		os.Exit(0)
 	}
+	if len(os.Args) == 3 && os.Args[1] == talkMode {
+		serveTalk(os.Args[2])
+		os.Exit(0)
+	}
 	if len(os.Args) == 3 && os.Args[1] == programMode {
 		serveProgram()
 	}
