@@ -57,6 +57,7 @@ func TestAFloodIsReadSlowly(t *testing.T) {
 				r, w := server.Pipes(t)
 				flood, begins := &endlessReader{text: text}, make(chan struct{})
 				s := open(t, client.NewStdio(&thenReader{r, flood, begins}, w), client.Options{Changed: func() {}})
+				synctest.Wait() // until the server tells of changes
 				close(begins)
 				server.SetTools() // wakes the reader
 				time.Sleep(seconds * time.Second)
