@@ -177,6 +177,7 @@ var owners = map[string][]string{
 	"golang.org/x/net/http/httpguts":          {"adapters"},
 	"golang.org/x/net/http/httpproxy":         {"internal/proxy"},
 	"golang.org/x/net/http2":                  {"internal/sendonce", "runtime/edge/endpoint"},
+	"golang.org/x/net/idna":                   {"internal/sendonce"},
 	"go.yaml.in/yaml/":                        {"cmd/hatchel/importer/*"},
 	"golang.org/x/text/encoding":              {"internal/charset"},
 	"golang.org/x/text/transform":             {"internal/charset"},

@@ -1,22 +1,24 @@
 package sendonce
 
-//lint:file-ignore SA1019 http.Transport repeats requests, and its NewClientConn takes no connection that it has pooled
-
 import (
 	"crypto/tls"
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"net/url"
 	"slices"
 	"sync"
+	"unicode/utf8"
 
 	"golang.org/x/net/http2"
+	"golang.org/x/net/idna"
 )
 
 // pool has the connections of HTTP/2. It sends a request once, unlike http2.Transport. net/http dials: the pool says by
-// http2.ErrNoCachedConn that it needs a connection. It implements http2.ClientConnPool.
+// http2.ErrNoCachedConn that it needs a connection. It implements http2.ClientConnPool. What it uses of http2 for that is
+// deprecated: http.Transport repeats requests, and its NewClientConn takes no connection that it has pooled.
 type pool struct {
-	settings *http2.Transport
+	settings *http2.Transport //lint:ignore SA1019 see pool
 
 	mu    sync.Mutex
 	conns map[string][]*conn // by host and port; guarded by mu
@@ -30,8 +32,11 @@ type conn struct {
 
 func newPool(t *http.Transport) *pool {
 	p := &pool{conns: map[string][]*conn{}}
+	//lint:ignore SA1019 see pool
 	p.settings = &http2.Transport{
+		//lint:ignore SA1019 see pool
 		ConnPool: p, DisableCompression: t.DisableCompression, IdleConnTimeout: t.IdleConnTimeout,
+		//lint:ignore SA1019 see pool
 		MaxHeaderListSize: uint32(max(t.MaxResponseHeaderBytes, 0)),
 	}
 	return p
@@ -55,6 +60,7 @@ func (p *pool) add(address string, c *tls.Conn) http.RoundTripper {
 		go c.Close()
 		return host{p, address}
 	}
+	//lint:ignore SA1019 see pool
 	client, err := p.settings.NewClientConn(c)
 	if err != nil {
 		go c.Close()
@@ -86,11 +92,7 @@ type opened struct{ *pool }
 
 // RoundTrip implements http.RoundTripper.
 func (o opened) RoundTrip(r *http.Request) (*http.Response, error) {
-	port := r.URL.Port()
-	if port == "" {
-		port = "443"
-	}
-	address := net.JoinHostPort(r.URL.Hostname(), port)
+	address := dialedAddress(r.URL)
 	c, used := o.reserve(address)
 	if c == nil {
 		return nil, http.ErrSkipAltProtocol
@@ -99,6 +101,29 @@ func (o opened) RoundTrip(r *http.Request) (*http.Response, error) {
 		trace.GetConn(address)
 	}
 	return o.send(c, used, r)
+}
+
+// dialedAddress returns the host and port that net/http dials for a URL with https.
+func dialedAddress(u *url.URL) string {
+	name, port := u.Hostname(), u.Port()
+	if port == "" {
+		port = "443"
+	}
+	if !isASCII(name) {
+		if ascii, err := idna.Lookup.ToASCII(name); err == nil {
+			name = ascii
+		}
+	}
+	return net.JoinHostPort(name, port)
+}
+
+func isASCII(text string) bool {
+	for i := range len(text) {
+		if text[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }
 
 // reserve returns a connection with room for a request, and whether it was used before; nil if there is none.
@@ -127,6 +152,8 @@ func (p *pool) send(c *conn, used bool, r *http.Request) (*http.Response, error)
 }
 
 // GetClientConn implements http2.ClientConnPool.
+//
+//lint:ignore SA1019 see pool
 func (p *pool) GetClientConn(_ *http.Request, address string) (*http2.ClientConn, error) {
 	c, _ := p.reserve(address)
 	if c == nil {
@@ -136,6 +163,8 @@ func (p *pool) GetClientConn(_ *http.Request, address string) (*http2.ClientConn
 }
 
 // MarkDead implements http2.ClientConnPool.
+//
+//lint:ignore SA1019 see pool
 func (p *pool) MarkDead(dead *http2.ClientConn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
