@@ -18,8 +18,9 @@ type goRow struct {
 	folder    string // of its package
 	benchmark string // of those below it, the slowest counts
 	without   string // a benchmark that is subtracted, round by round; empty for none
-	metric    string // as the benchmark names it, in ns
+	metric    string // as the benchmark names it
 	bound     float64
+	show      func(float64) string // shows the metric; nil for one in ns
 	// floor is a benchmark of the work that cannot be avoided; empty for none. The row passes, too, when it takes at
 	// most ratio times as long, on a machine that is slower than that of the bound.
 	floor, floorTitle string
@@ -67,6 +68,27 @@ var goRows = []*goRow{
 		benchmark: "OwnToken/again", metric: cpuMetric, bound: 5e3, allocates: true,
 	},
 	{
+		title: "memory of a connection to an MCP server over HTTP, after a call", folder: "adapters/mcp",
+		benchmark: "Memory/connection", without: "Memory/server", metric: memoryMetric, bound: 64 << 10, show: kibibytes,
+		allocates: true,
+	},
+	{
+		title: "memory of one more session of that connection", folder: "adapters/mcp",
+		benchmark: "Memory/session", metric: memoryMetric, bound: 6 << 10, show: kibibytes, allocates: true,
+	},
+	{
+		title: "memory of a program that is an MCP server, on the side of Hatchel", folder: "adapters/mcp",
+		benchmark: "Memory/program", metric: memoryMetric, bound: 160 << 10, show: kibibytes, allocates: true,
+	},
+	{
+		title: "memory of the definitions of 200 tools, for a byte of their file", folder: "adapters/mcp/definition",
+		benchmark: "Memory200", metric: "B/byte", bound: 3, show: times, allocates: true,
+	},
+	{
+		title: "what a file of definitions and the checks by it add to the load of 200 tools", folder: "adapters/mcp",
+		benchmark: "Load200/pinned", without: "Load200/plain", metric: cpuMetric, bound: 20e6, allocates: true,
+	},
+	{
 		title: "reading a file of definitions of 200 tools of an MCP server", folder: "adapters/mcp/definition",
 		benchmark: "Read200", metric: cpuMetric, bound: 20e6, allocates: true,
 	},
@@ -80,8 +102,10 @@ var goRows = []*goRow{
 	},
 }
 
-// cpuMetric is that of benchtest.ReportCPU.
-const cpuMetric = "cpu-ns/op"
+const (
+	cpuMetric    = "cpu-ns/op" // of benchtest.ReportCPU
+	memoryMetric = "B/each"
+)
 
 // addedRow is what one way to watch calls adds to the same call without.
 func addedRow(title, name, without string, bound float64, allocates bool) *goRow {
@@ -91,7 +115,7 @@ func addedRow(title, name, without string, bound float64, allocates bool) *goRow
 	}
 }
 
-// goFigures are those of one row: the medians of its rounds.
+// goFigures are those of one row: the medians of its rounds. The metric of the row may be another one than ns.
 type goFigures struct{ ns, floor, allocations float64 }
 
 // measureGo runs the benchmarks of the rows, round after round.
@@ -200,7 +224,11 @@ func run(ctx context.Context, folder string, out io.Writer, command ...string) e
 
 // write prints the row of the table.
 func (row *goRow) write(w io.Writer, f goFigures) {
-	bound, figure, result := duration(row.bound), duration(f.ns), verdict(f.ns, row.bound)
+	show := row.show
+	if show == nil {
+		show = duration
+	}
+	bound, figure, result := show(row.bound), show(f.ns), verdict(f.ns, row.bound)
 	if f.ns <= 0 {
 		figure, result = "less than the noise", "pass"
 	}
@@ -220,6 +248,9 @@ func (row *goRow) write(w io.Writer, f goFigures) {
 	}
 	fmt.Fprintf(w, "| %s | ≤ %s | %s | %s | – | – |\n", row.title, bound, figure, result)
 }
+
+// kibibytes shows bytes.
+func kibibytes(n float64) string { return fmt.Sprintf("%.3g KiB", n/(1<<10)) }
 
 // duration shows nanoseconds in the unit of their size.
 func duration(ns float64) string {

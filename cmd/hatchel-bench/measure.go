@@ -34,6 +34,9 @@ type cell struct {
 // targetNames are the servers measured side by side; rounds go through them in this order.
 var targetNames = []string{"floor", "hatchel", "sdk"}
 
+// direct is the target of a row with delays that is called without a server between.
+const direct = "upstream"
+
 // server is one running target.
 type server struct {
 	*process.Process
@@ -102,11 +105,14 @@ func (b *bench) measureRow(ctx context.Context, row *callRow) error {
 		connections = []int{row.judged}
 	}
 	for _, e := range eras {
-		upstream, stop, err := b.startUpstream(ctx, row, e)
+		address, upstream, err := b.startUpstream(ctx, row, e)
 		if err != nil {
 			return err
 		}
-		servers := b.startServers(ctx, row, folder, upstream)
+		servers := b.startServers(ctx, row, folder, address)
+		if upstream != nil {
+			servers[direct] = upstream
+		}
 		for _, n := range connections {
 			c := b.measureCell(row, e, n, servers)
 			b.cells = append(b.cells, c)
@@ -115,32 +121,30 @@ func (b *bench) measureRow(ctx context.Context, row *callRow) error {
 		for _, s := range servers {
 			s.stop()
 		}
-		stop()
 	}
 	return ctx.Err()
 }
 
 // startUpstream starts the server that the tools of a row call, if any. It returns the address for the targets: a URL,
 // or "command:" and the command that each target starts.
-func (b *bench) startUpstream(ctx context.Context, row *callRow, e era) (address string, stop func(), err error) {
+func (b *bench) startUpstream(ctx context.Context, row *callRow, e era) (address string, s *server, err error) {
 	command := []string{b.self, "upstream"}
 	switch row.upstream {
 	case "":
-		return "", func() {}, nil
+		return "", nil, nil
 	case "http":
 	case "stdio":
-		return strings.Join(append([]string{"command:" + b.self}, "upstream", "stdio", string(e)), " "), func() {}, nil
+		return strings.Join(append([]string{"command:" + b.self}, "upstream", "stdio", string(e)), " "), nil, nil
 	default:
 		command = append(command, row.upstream, string(e))
 	}
-	s, err := b.start(ctx, "upstream", false, command)
-	if err != nil {
+	if s, err = b.start(ctx, direct, false, command); err != nil {
 		return "", nil, err
 	}
 	if address = "http://" + s.Host; row.upstream != "http" {
 		address += "/mcp"
 	}
-	return address, s.stop, nil
+	return address, s, nil
 }
 
 // startServers starts the row's targets. The floor starts last: that of tools/list serves the bytes
@@ -211,6 +215,9 @@ func (b *bench) measureCell(row *callRow, e era, n int, servers map[string]*serv
 		delete(clients, name)
 	}
 	for name, s := range servers {
+		if name == direct && !row.delays {
+			continue
+		}
 		connected, err := dial(s, row, e, n)
 		if err != nil {
 			drop(name, err)
@@ -221,7 +228,7 @@ func (b *bench) measureCell(row *callRow, e era, n int, servers map[string]*serv
 	}
 	count, each := b.rounds(row, n)
 	for round := -1; round < count; round++ { // one more, unmeasured, to warm up
-		for _, name := range targetNames {
+		for _, name := range append(slices.Clone(targetNames), direct) {
 			if clients[name] == nil {
 				continue
 			}

@@ -35,6 +35,9 @@ type callRow struct {
 	upstream string
 	// unaudited says that the floor is Hatchel too, without the audit log of the folder.
 	unaudited bool
+	// delays says that the server that the tools call is measured, too, so that the table has the latency that Hatchel
+	// adds to it.
+	delays bool
 	// postgres says that the row needs a PostgreSQL server, and pooled that PgBouncer is in front of it.
 	postgres, pooled bool
 	// tool is the tool called, empty for tools/list; a call is one of so many variants.
@@ -117,7 +120,7 @@ var callRows = []*callRow{
 	{
 		name: "mcp", title: "tools/call of a tool of an MCP server over HTTP, 1 KB of JSON (floor: handler + pooled " +
 			"client; SDK: its server and client)",
-		bound: 1.5, sdkBound: 0.5, connections: []int{1, 16, 64}, judged: 16, upstream: "mcp",
+		bound: 1.5, sdkBound: 0.5, delays: true, connections: []int{1, 16, 64}, judged: 16, upstream: "mcp",
 		tool: "read_record", variants: 16, arguments: recordArguments, want: recordWant,
 	},
 	{

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -43,6 +44,9 @@ type startFigures struct {
 	firstAnswer map[string]float64 // ms from process start to the first answer, by target
 	ratio       float64            // of these of Hatchel to the floor's
 	version     float64            // ms of CPU of `hatchel version`
+	// With 50 MCP servers that do not answer: ms from process start to /readyz, and their ratio to those with servers
+	// that answer.
+	ready, readyRatio float64
 }
 
 func (b *bench) repeats(full int) int {
@@ -214,7 +218,74 @@ func (b *bench) measureStart(ctx context.Context) (*startFigures, error) {
 	for name, all := range times {
 		figures.firstAnswer[name] = median(all)
 	}
-	return figures, nil
+	var err error
+	figures.ready, figures.readyRatio, err = b.measureReady(ctx)
+	return figures, err
+}
+
+const upstreamServers = 50
+
+// measureReady measures the milliseconds from process start until the server is ready, with MCP servers that accept
+// connections and do not answer, and the ratio to those with servers that answer.
+func (b *bench) measureReady(ctx context.Context) (dead, ratio float64, err error) {
+	folder := filepath.Join(b.folder, "ready")
+	if err := makeFolder("mcp", folder); err != nil {
+		return 0, 0, err
+	}
+	var config strings.Builder
+	config.WriteString("variable \"upstream\" { type = string }\n")
+	for i := range upstreamServers {
+		fmt.Fprintf(&config, "connection \"mcp\" \"s_%[1]d\" {\n  url = var.upstream\n"+
+			"  definitions = \"records.tools.json\"\n}\ntool \"t_%[1]d\" {\n  description = \"Read one record.\"\n  input \"id\" { type = integer(\"Number\") }\n"+
+			"  mcp \"s_%[1]d\" { call = \"read_record\" }\n}\n", i)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "records.hcl"), []byte(config.String()), 0o644); err != nil {
+		return 0, 0, err
+	}
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // the system accepts its connections
+	if err != nil {
+		return 0, 0, err
+	}
+	defer silent.Close()
+	answering, err := b.start(ctx, "upstream", false, []string{b.self, "upstream", "mcp", string(modern)})
+	if err != nil {
+		return 0, 0, err
+	}
+	defer answering.stop()
+	var times, ratios []float64
+	for range b.repeats(15) {
+		without, err := b.timeToReady(ctx, folder, silent.Addr().String())
+		if err != nil {
+			return 0, 0, err
+		}
+		with, err := b.timeToReady(ctx, folder, answering.Host)
+		if err != nil {
+			return 0, 0, err
+		}
+		times, ratios = append(times, milliseconds(without)), append(ratios, float64(without)/float64(with))
+	}
+	return median(times), median(ratios), nil
+}
+
+// timeToReady starts a server whose MCP servers are at a host, and returns how long it took to be ready.
+func (b *bench) timeToReady(ctx context.Context, folder, upstream string) (time.Duration, error) {
+	start := time.Now()
+	s, err := b.start(ctx, "hatchel", false, []string{b.hatchel, "serve", folder, "--listen", "127.0.0.1:0",
+		"--watch=false", "--var", "upstream=http://" + upstream + "/mcp"})
+	if err != nil {
+		return 0, err
+	}
+	defer s.stop()
+	res, err := http.Get("http://" + s.Host + "/readyz")
+	if err != nil {
+		return 0, err
+	}
+	defer res.Body.Close()
+	took := time.Since(start)
+	if res.StatusCode != http.StatusOK {
+		return 0, fmt.Errorf("/readyz was answered %s: %s", res.Status, s.LogTail())
+	}
+	return took, nil
 }
 
 // firstAnswer starts a server that finds a call waiting on its standard input, and checks the

@@ -20,6 +20,7 @@ const (
 	startBound     = 30  // ms
 	ratioBound     = 1.3 // × floor
 	versionBound   = 10  // ms
+	readyBound     = 1.1 // × with servers that answer
 )
 
 // write prints the table of the bounds, and below it every figure.
@@ -32,6 +33,7 @@ func (b *bench) write(w io.Writer) {
 	fmt.Fprintln(w, "|---|---|---|---|---|---|")
 	for _, row := range callRows {
 		b.writeRow(w, row)
+		b.writeDelay(w, row)
 		if row.name == "shell" {
 			b.writeStartup(w)
 		}
@@ -45,7 +47,7 @@ func (b *bench) write(w io.Writer) {
 		"calls a second |")
 	fmt.Fprintln(w, "|---|---|---|---|---|---|---|---|---|")
 	for _, c := range b.cells {
-		for _, name := range targetNames {
+		for _, name := range append(slices.Clone(targetNames), direct) {
 			if f, ok := c.targets[name]; ok {
 				fmt.Fprintf(w, "| %s | %s | %d | %s | %.1f | %.2f | %.0f | %.0f | %.0f |\n",
 					c.row.name, c.era, c.connections, name, f.cpu, f.ratio, f.p50, f.p99, f.calls)
@@ -98,6 +100,28 @@ func (b *bench) writeRow(w io.Writer, row *callRow) {
 		strings.Join(found, ", "), strings.Join(verdicts, " / "), strings.Join(theirs, ", "), slices.Max(floor))
 }
 
+// The bounds of the latency that Hatchel adds to a call of an MCP server, in µs.
+const (
+	delayBound     = 500  // median
+	longDelayBound = 3000 // 99th percentile
+)
+
+// writeDelay prints what a row with delays adds to the latency of a call, when one is in flight, in the worse era.
+func (b *bench) writeDelay(w io.Writer, row *callRow) {
+	var p50, p99 float64
+	for _, c := range b.cells {
+		without, measured := c.targets[direct]
+		if with, ok := c.targets["hatchel"]; ok && measured && c.row == row && c.connections == 1 {
+			p50, p99 = max(p50, with.p50-without.p50), max(p99, with.p99-without.p99)
+		}
+	}
+	if p50 > 0 {
+		fmt.Fprintf(w, "| what Hatchel adds to the latency of that call, one at a time: median / 99th percentile "+
+			"| ≤ %d / ≤ %d µs | %.0f / %.0f µs | %s / %s | – | – |\n",
+			delayBound, longDelayBound, p50, p99, verdict(p50, delayBound), verdict(p99, longDelayBound))
+	}
+}
+
 // shortest writes a bound with two decimals, or with none from 100 on.
 func shortest(bound float64) string {
 	if bound >= 100 {
@@ -139,6 +163,9 @@ func (b *bench) writeStartup(w io.Writer) {
 			verdict(f.ratio, ratioBound), ms["sdk"], ms["floor"])
 		fmt.Fprintf(w, "| `hatchel version`, CPU | ≤ %d ms | %.1f ms | %s | – | – |\n",
 			versionBound, f.version, verdict(f.version, versionBound))
+		fmt.Fprintf(w, "| process start to ready, with %d MCP servers that do not answer (floor: that answer) "+
+			"| ≤ %.2f × floor | %s, %.1f ms | %s | – | – |\n",
+			upstreamServers, readyBound, times(f.readyRatio), f.ready, verdict(f.readyRatio, readyBound))
 	}
 }
 

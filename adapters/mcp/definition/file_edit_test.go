@@ -192,6 +192,14 @@ const largeSchema = `{"$schema":"http://json-schema.org/draft-07/schema#","type"
 
 func TestDefinitionsTakeThreeTimesTheirFile(t *testing.T) {
 	text := servers(t, 200).Append(nil)
+	if took := memoryOf(t, text); took > 3*len(text) {
+		t.Errorf("the definitions of a file of %d bytes take %d", len(text), took)
+	}
+}
+
+// memoryOf returns how many bytes of memory the definitions of a file take.
+func memoryOf(t testing.TB, text []byte) int {
+	t.Helper()
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
@@ -201,11 +209,16 @@ func TestDefinitionsTakeThreeTimesTheirFile(t *testing.T) {
 	}
 	runtime.GC()
 	runtime.ReadMemStats(&after)
-	if took := int(after.HeapAlloc) - int(before.HeapAlloc); took > 3*len(text) {
-		t.Errorf("the definitions of a file of %d bytes take %d", len(text), took)
-	}
 	runtime.KeepAlive(f)
 	runtime.KeepAlive(text)
+	return int(after.HeapAlloc) - int(before.HeapAlloc)
+}
+
+func BenchmarkMemory200(b *testing.B) {
+	text := servers(b, 200).Append(nil)
+	for b.Loop() {
+		b.ReportMetric(float64(memoryOf(b, text))/float64(len(text)), "B/byte")
+	}
 }
 
 func BenchmarkRead200(b *testing.B) {
