@@ -69,8 +69,8 @@ var goRows = []*goRow{
 	},
 	{
 		title: "memory of a connection to an MCP server over HTTP, after a call", folder: "adapters/mcp",
-		benchmark: "Memory/connection", without: "Memory/server", metric: memoryMetric, bound: 64 << 10, show: kibibytes,
-		allocates: true,
+		benchmark: "Memory/connection", without: "Memory/server", metric: memoryMetric, bound: 64 << 10,
+		show: kibibytes, allocates: true,
 	},
 	{
 		title: "memory of one more session of that connection", folder: "adapters/mcp",

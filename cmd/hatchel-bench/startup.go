@@ -225,6 +225,19 @@ func (b *bench) measureStart(ctx context.Context) (*startFigures, error) {
 
 const upstreamServers = 50
 
+// upstreamTool is a tool of an MCP server, whose number is a verb.
+const upstreamTool = `
+connection "mcp" "s_%[1]d" {
+  url         = var.upstream
+  definitions = "records.tools.json"
+}
+tool "t_%[1]d" {
+  description = "Read one record."
+  input "id" { type = integer("Number") }
+  mcp "s_%[1]d" { call = "read_record" }
+}
+`
+
 // measureReady measures the milliseconds from process start until the server is ready, with MCP servers that accept
 // connections and do not answer, and the ratio to those with servers that answer.
 func (b *bench) measureReady(ctx context.Context) (dead, ratio float64, err error) {
@@ -235,9 +248,7 @@ func (b *bench) measureReady(ctx context.Context) (dead, ratio float64, err erro
 	var config strings.Builder
 	config.WriteString("variable \"upstream\" { type = string }\n")
 	for i := range upstreamServers {
-		fmt.Fprintf(&config, "connection \"mcp\" \"s_%[1]d\" {\n  url = var.upstream\n"+
-			"  definitions = \"records.tools.json\"\n}\ntool \"t_%[1]d\" {\n  description = \"Read one record.\"\n  input \"id\" { type = integer(\"Number\") }\n"+
-			"  mcp \"s_%[1]d\" { call = \"read_record\" }\n}\n", i)
+		fmt.Fprintf(&config, upstreamTool, i)
 	}
 	if err := os.WriteFile(filepath.Join(folder, "records.hcl"), []byte(config.String()), 0o644); err != nil {
 		return 0, 0, err

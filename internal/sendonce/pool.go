@@ -15,8 +15,8 @@ import (
 )
 
 // pool has the connections of HTTP/2. It sends a request once, unlike http2.Transport. net/http dials: the pool says by
-// http2.ErrNoCachedConn that it needs a connection. It implements http2.ClientConnPool. What it uses of http2 for that is
-// deprecated: http.Transport repeats requests, and its NewClientConn takes no connection that it has pooled.
+// http2.ErrNoCachedConn that it needs a connection. It implements http2.ClientConnPool. What it uses of http2 for
+// that is deprecated: http.Transport repeats requests, and its NewClientConn takes no connection that it has pooled.
 type pool struct {
 	settings *http2.Transport //lint:ignore SA1019 see pool
 
