@@ -16,6 +16,7 @@ import (
 	"hatchel/hcl/diag"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
+	"hatchel/internal/hostname"
 )
 
 // paginate is a paginate block.
@@ -287,7 +288,7 @@ func (a *paginatedAction) nextPage(next any, current *compiledRequest) (page nex
 	switch {
 	case err != nil:
 		return page, &adapters.Fault{Message: "the reference to the next page is not a URL", Cause: err}
-	case !sameOrigin(base, at) || at.User != nil:
+	case !hostname.HaveSameOrigin(base, at) || at.User != nil:
 		return page, &adapters.Fault{Message: "the next page is on another host, which is not followed"}
 	}
 	at.Fragment, at.RawFragment = "", ""

@@ -9,6 +9,7 @@ import (
 	"hatchel/adapters"
 	"hatchel/internal/credential"
 	"hatchel/internal/cut"
+	"hatchel/internal/hostname"
 )
 
 // noRedirectKey is the key of a true value in the context of a request that follows no redirects.
@@ -44,7 +45,7 @@ func redirectProblem(resp *nethttp.Response, to *url.URL, limit int) string {
 		return "the body would not be sent again"
 	case last.URL.Scheme == "https" && to.Scheme == "http" && strings.EqualFold(last.URL.Hostname(), to.Hostname()):
 		return "it leaves https"
-	case !sameOrigin(first.URL, to) && !isUpgrade(first.URL, to):
+	case !hostname.HaveSameOrigin(first.URL, to) && !isUpgrade(first.URL, to):
 		return "it is on another host"
 	case sends && !mayHaveCredentials(first.URL, to):
 		return "it is on another port"
@@ -79,10 +80,6 @@ func keepPublicHeaders(header nethttp.Header) {
 	}
 }
 
-func sameOrigin(a, b *url.URL) bool {
-	return a.Scheme == b.Scheme && strings.EqualFold(a.Hostname(), b.Hostname()) && portOf(a) == portOf(b)
-}
-
 // isUpgrade reports whether an address is that of a host after http, with https.
 func isUpgrade(from, to *url.URL) bool {
 	return from.Scheme == "http" && to.Scheme == "https" && strings.EqualFold(from.Hostname(), to.Hostname())
@@ -91,17 +88,8 @@ func isUpgrade(from, to *url.URL) bool {
 // mayHaveCredentials reports whether an address is that of the same service: of the same origin, or with https in place
 // of http on the default ports.
 func mayHaveCredentials(from, to *url.URL) bool {
-	return sameOrigin(from, to) || isUpgrade(from, to) && portOf(from) == "80" && portOf(to) == "443"
-}
-
-func portOf(u *url.URL) string {
-	switch p := u.Port(); {
-	case p != "":
-		return p
-	case u.Scheme == "https":
-		return "443"
-	}
-	return "80"
+	return hostname.HaveSameOrigin(from, to) ||
+		isUpgrade(from, to) && hostname.Port(from) == "80" && hostname.Port(to) == "443"
 }
 
 const maxAddress = 300 // characters of an address in a message
@@ -130,7 +118,7 @@ func describeRedirect(resp *nethttp.Response, limit int, secrets []string) strin
 func redirectAddress(from, to *url.URL, secrets []string) string {
 	shown := *to
 	shown.User, shown.Fragment, shown.RawFragment = nil, "", ""
-	if sameOrigin(from, to) {
+	if hostname.HaveSameOrigin(from, to) {
 		shown.Scheme, shown.Host = "", ""
 	}
 	text := credential.Redact(adapters.Sanitize(shown.String(), secrets))

@@ -17,6 +17,7 @@ import (
 	"hatchel/adapters/credential/auth"
 	"hatchel/hcl"
 	"hatchel/internal/contentcoding"
+	"hatchel/internal/hostname"
 	"hatchel/internal/proxy"
 	"hatchel/internal/sendonce"
 )
@@ -176,7 +177,7 @@ func (s *service) Ping(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	address := net.JoinHostPort(u.Hostname(), portOf(u))
+	address := net.JoinHostPort(u.Hostname(), hostname.Port(u))
 	if via, err := s.transport.Proxy(&nethttp.Request{URL: u}); err != nil {
 		return err
 	} else if via != nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"hatchel/adapters"
+	"hatchel/internal/hostname"
 )
 
 // spanNames is what the spans of the requests of a block say of them: what is the same for all calls.
@@ -22,7 +23,7 @@ func newSpanNames(a *action) spanNames {
 	n := spanNames{template: a.service.base + a.address.Template()}
 	if u, err := url.Parse(n.template); err == nil {
 		n.server = u.Hostname()
-		n.port, _ = strconv.Atoi(portOf(u))
+		n.port, _ = strconv.Atoi(hostname.Port(u))
 	}
 	if _, afterScheme, ok := strings.Cut(n.template, "://"); ok {
 		_, path, _ := strings.Cut(afterScheme, "/")

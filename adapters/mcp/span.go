@@ -1,16 +1,13 @@
 package mcp
 
 import (
-	"cmp"
 	"net/url"
 	"strconv"
 
 	"hatchel/adapters"
 	"hatchel/adapters/mcp/client"
+	"hatchel/internal/hostname"
 )
-
-// defaultPorts are the ports of URLs without one.
-var defaultPorts = map[string]string{"http": "80", "https": "443"}
 
 // startSpan begins the span of one attempt. The server gets the trace context of the span in place of that of the call.
 func (a *action) startSpan(r *request, session *client.Session) adapters.Span {
@@ -25,7 +22,7 @@ func (a *action) startSpan(r *request, session *client.Session) adapters.Span {
 	span.SetText("hatchel.definition", a.digest)
 	if u, err := url.Parse(a.server.URL); err == nil {
 		span.SetText("server.address", u.Hostname())
-		if port, _ := strconv.Atoi(cmp.Or(u.Port(), defaultPorts[u.Scheme])); port != 0 {
+		if port, _ := strconv.Atoi(hostname.Port(u)); port != 0 {
 			span.SetInt("server.port", port)
 		}
 	}

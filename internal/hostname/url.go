@@ -1,6 +1,9 @@
 package hostname
 
-import "net/url"
+import (
+	"net/url"
+	"strings"
+)
 
 // Part is a part of a URL that not every address may have. Parts are combined by |.
 type Part int
@@ -35,3 +38,16 @@ func ParseURL(text string, may Part) (u *url.URL, problem string) {
 
 // IsReadable reports whether others can read what is sent to an address: it has http, and is not on this machine.
 func IsReadable(u *url.URL) bool { return u.Scheme == "http" && !IsLocal(u.Hostname()) }
+
+// Port returns the port of a URL, or that of its scheme: http or https. It is empty for another scheme without a port.
+func Port(u *url.URL) string {
+	if port := u.Port(); port != "" {
+		return port
+	}
+	return defaultPorts[u.Scheme]
+}
+
+// HaveSameOrigin reports whether two URLs have the same scheme, host and port.
+func HaveSameOrigin(a, b *url.URL) bool {
+	return a.Scheme == b.Scheme && strings.EqualFold(a.Hostname(), b.Hostname()) && Port(a) == Port(b)
+}

@@ -31,3 +31,17 @@ func TestWhatIsSentWithHTTPCanBeReadButOnThisMachine(t *testing.T) {
 		}
 	}
 }
+
+func TestTheOriginOfAURLHasThePortOfItsScheme(t *testing.T) {
+	for pair, want := range map[[2]string]bool{
+		{"https://a.example", "https://A.example:443/x?y"}: true, {"http://a.example:80", "http://a.example"}: true,
+		{"http://[::1]", "http://[::1]:80"}: true, {"https://a.example", "https://a.example:80"}: false,
+		{"https://a.example", "http://a.example:443"}: false, {"https://a.example", "https://b.a.example"}: false,
+	} {
+		a, _ := ParseURL(pair[0], Query)
+		b, _ := ParseURL(pair[1], Query)
+		if HaveSameOrigin(a, b) != want || HaveSameOrigin(b, a) != want {
+			t.Errorf("%s and %s have the same origin: %v", pair[0], pair[1], !want)
+		}
+	}
+}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"hatchel/adapters/credential"
+	"hatchel/internal/hostname"
 )
 
 // The variables of the environment that name credentials.
@@ -233,7 +234,7 @@ func (s *sources) containerAddress() (string, error) {
 		return u.String(), nil
 	}
 	if strings.EqualFold(u.Hostname(), "localhost") { // a name that a resolver could answer with another machine
-		u.Host = "127.0.0.1:" + portOf(u)
+		u.Host = "127.0.0.1:" + hostname.Port(u)
 	}
 	ip, err := netip.ParseAddr(u.Hostname())
 	if err == nil && ip.Unmap().IsLoopback() {
@@ -247,13 +248,6 @@ func (s *sources) containerAddress() (string, error) {
 	const text = "%s names another machine without TLS: accepted are https, loopback addresses, 169.254.170.2, " +
 		"169.254.170.23 and fd00:ec2::23"
 	return "", fmt.Errorf(text, envFullURI)
-}
-
-func portOf(u *url.URL) string {
-	if p := u.Port(); p != "" {
-		return p
-	}
-	return "80"
 }
 
 const (

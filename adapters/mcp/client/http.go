@@ -15,6 +15,7 @@ import (
 	"hatchel/hcl/jsonscan"
 	"hatchel/internal/backoff"
 	"hatchel/internal/ctxtime"
+	"hatchel/internal/hostname"
 	"hatchel/internal/sendonce"
 )
 
@@ -209,21 +210,10 @@ func (c *httpConn) redirect(resp *http.Response) *url.URL {
 		return nil
 	}
 	to, err := resp.Location()
-	if err != nil || to.User != nil || to.Scheme != c.url.Scheme ||
-		!strings.EqualFold(to.Hostname(), c.url.Hostname()) || port(to) != port(c.url) {
+	if err != nil || to.User != nil || !hostname.HaveSameOrigin(to, c.url) {
 		return nil
 	}
 	return to
-}
-
-func port(u *url.URL) string {
-	switch p := u.Port(); {
-	case p != "":
-		return p
-	case u.Scheme == "https":
-		return "443"
-	}
-	return "80"
 }
 
 // roundTrip sends one request.

@@ -24,7 +24,7 @@ const (
 	MaxFileSize = 4 << 20  // bytes of a file
 	MaxTools    = 1000     // of a file
 	MaxDepth    = 64       // levels of nesting in a definition, whose own object is one
-	MaxNameSize = 256      // bytes of the name of a tool
+	maxNameSize = 256      // bytes of the name of a tool
 )
 
 // Definition is what a server says of one tool: what a review covers. The zero value is none.
@@ -106,8 +106,8 @@ func nameProblem(name string) string {
 	switch {
 	case name == "":
 		return "name is missing"
-	case len(name) > MaxNameSize:
-		return fmt.Sprintf("name has %d bytes, and at most %d are accepted", len(name), MaxNameSize)
+	case len(name) > maxNameSize:
+		return fmt.Sprintf("name has %d bytes, and at most %d are accepted", len(name), maxNameSize)
 	case !utf8.ValidString(name):
 		return "name is not UTF-8"
 	}

@@ -124,7 +124,7 @@ func TestDefinitionsThatAreNoneAreRefused(t *testing.T) {
 		`{"name":"a\ud800","inputSchema":{}}`:                                     "surrogate",
 		`{"name":"a","inputSchema":` + deep + `}`:                                 "64 levels",
 		`{"name":"a","inputSchema":{"a":"` + strings.Repeat("x", MaxSize) + `"}}`: "at most 65536 are accepted",
-		`{"name":"` + strings.Repeat("n", MaxNameSize+1) + `","inputSchema":{}}`:  "at most 256",
+		`{"name":"` + strings.Repeat("n", maxNameSize+1) + `","inputSchema":{}}`:  "at most 256",
 		`{"name":"a","inputSchema":{}} {}`:                                        "more text",
 	} {
 		if _, err := Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {

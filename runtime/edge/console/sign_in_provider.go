@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hatchel/hcl"
+	"hatchel/internal/hostname"
 	"hatchel/runtime/durable/grant"
 	"hatchel/runtime/edge/mcp"
 )
@@ -72,11 +73,7 @@ func (c *Console) callbackOf(q *request, decl *hcl.SignIn) string {
 
 // withPort returns the host of an address with its port, also with the one of its scheme.
 func withPort(u *url.URL) string {
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
-	}
-	return strings.ToLower(u.Hostname()) + ":" + port
+	return strings.ToLower(u.Hostname()) + ":" + hostname.Port(u)
 }
 
 // serveCallback ends the sign-in of a console at another address than that of the sign_in block.
