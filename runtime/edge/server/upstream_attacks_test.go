@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"hatchel/adapters/mcp/client/mcptest"
+	"hatchel/adapters/mcp/definition/definitiontest"
 	"hatchel/runtime/load/hold"
 )
 
@@ -71,7 +72,7 @@ func TestListsThatHideAChangeWithdrawTheTool(t *testing.T) {
 		{"another name that looks the same", []string{page("", strings.Replace(createIssue, "create_issue",
 			"\u0441reate_issue", 1), getIssue)}, 0},
 		{"every second list is changed", []string{page("", createIssue, getIssue), page("", changed, getIssue)}, 2},
-		{"a page that is refused", []string{page("2", createIssue, getIssue), page("", `{"name":""}`)}, 0},
+		{"a page that is no list", []string{page("2", createIssue, getIssue), `{"tools":7}`}, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			upstream := &mcptest.Server{Era: mcptest.Legacy}
@@ -162,7 +163,7 @@ func TestResultsOfAHostileServer(t *testing.T) {
 	upstream := &mcptest.Server{Era: mcptest.Modern}
 	upstream.SetTools(listItems)
 	s := &upstreamServer{newHeldServer(t, hold.Checker{}, map[string]string{
-		"shop.tools.json": pins(t, listItems), "a.hcl": fmt.Sprintf(resultTools, upstream.Start(t)),
+		"shop.tools.json": definitiontest.Text(t, listItems), "a.hcl": fmt.Sprintf(resultTools, upstream.Start(t)),
 	}), upstream}
 	items := func(id any) any {
 		return mcptest.Structured(map[string]any{"items": []any{map[string]any{"id": id}}})
