@@ -16,6 +16,7 @@ import (
 
 	"hatchel/adapters/adaptertest"
 	adapterhttp "hatchel/adapters/http"
+	"hatchel/adapters/mcp/definition/definitiontest"
 	"hatchel/hcl"
 	"hatchel/internal/benchtest"
 )
@@ -161,7 +162,7 @@ func BenchmarkLoad200(b *testing.B) {
 	set.Adapters = append(slices.Clone(set.Adapters), adapterhttp.Adapter())
 	set.Connectors = append(slices.Clone(set.Connectors), adapterhttp.Connector())
 	load := func(b *testing.B, config string) {
-		files := fstest.MapFS{"main.hcl": {Data: []byte(config)}, "github.tools.json": {Data: []byte(pin(b, pins...))}}
+		files := fstest.MapFS{"main.hcl": {Data: []byte(config)}, "github.tools.json": {Data: []byte(definitiontest.Text(b, pins...))}}
 		defer benchtest.ReportCPU(b)()
 		for b.Loop() {
 			cfg, diags := hcl.Load(files, set.Kinds(), hcl.Options{Dir: "/"})

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"hatchel/adapters/mcp/client/mcptest"
+	"hatchel/adapters/mcp/definition/definitiontest"
 	"hatchel/internal/sampletest"
 )
 
@@ -144,7 +145,7 @@ tool %[1]q {
 	add("program_single", true, true, program("asks", "call"))
 	add("program_common", false, false, program("silent", "shared"))
 	dir := t.TempDir()
-	for name, text := range map[string]string{"tools.hcl": config.String(), "talk.tools.json": pinText(t, talkDefinition)} {
+	for name, text := range map[string]string{"tools.hcl": config.String(), "talk.tools.json": definitiontest.Text(t, talkDefinition)} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
