@@ -94,12 +94,18 @@ func serveSDK(args []string) error {
 }
 
 // serveUpstream serves what the tools of rows read. With arguments it is an MCP server: "mcp",
-// "stream" or "stdio", and the revision.
+// "stream" or "stdio", the revision, and the file for the calls that write, if there are any.
 func serveUpstream(args []string) error {
 	if len(args) == 0 {
 		return serveHTTP(upstreamHandler())
 	}
 	s := &upstream.Server{Revision: args[1], Stream: args[0] == "stream", Page: pageText()}
+	if len(args) > 2 {
+		var err error
+		if s.Written, err = os.OpenFile(args[2], os.O_APPEND|os.O_WRONLY, 0); err != nil {
+			return err
+		}
+	}
 	if args[0] == "stdio" {
 		return s.ServeLines(os.Stdin, os.Stdout)
 	}

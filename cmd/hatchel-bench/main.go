@@ -160,6 +160,9 @@ func runMode(ctx context.Context, args []string, test func(context.Context, soak
 	keep := flags.Bool("keep", false, "keep the folder with the log of the server")
 	flags.Parse(args)
 	o.Logf, o.Served = progress, "examples/conformance"
+	if o.Program, err = os.Executable(); err != nil {
+		return err
+	}
 	if o.Folder, err = os.MkdirTemp("", "hatchel-bench-"); err != nil {
 		return err
 	}

@@ -156,7 +156,7 @@ var layers = []struct {
 	{of: "cmd/hatchel/e2e", tests: []string{"adapters/all", "adapters/mcp/client/mcptest", "adapters/mcp/definition/definitiontest", "cmd/hatchel/exit", "hcl", "runtime", "runtime/stage/approval", "runtime/durable/audit", "runtime/edge/auth/issuertest", "runtime/edge/mcp", "runtime/durable/postgres/postgrestest", "runtime/load/source/git/gittest", "runtime/durable/state", "runtime/observe/trace/tracetest"}},
 	{of: "cmd/hatchel", may: []string{"cmd/hatchel/*", "hcl", "hcl/*", "adapters", "adapters/*", "runtime", "runtime/load/access", "runtime/stage/approval", "runtime/stage/files", "runtime/durable/audit", "runtime/durable/grant", "runtime/call", "runtime/load/hold", "runtime/observe/logging", "runtime/edge/mcp", "runtime/observe/metrics", "runtime/stage/result", "runtime/load/secret", "runtime/edge/served", "runtime/edge/server", "runtime/edge/signin/provider", "runtime/load/source", "runtime/load/source/git", "runtime/durable/state"}},
 	{of: "cmd/hatchel-bench", may: []string{"cmd/hatchel-bench/*"}},
-	{of: "cmd/hatchel-bench/soak", may: []string{"cmd/hatchel-bench/process"}},
+	{of: "cmd/hatchel-bench/soak", may: []string{"cmd/hatchel-bench/process", "cmd/hatchel-bench/upstream"}},
 	{of: "examples", tests: []string{"adapters/all", "adapters/mcp/client/mcptest", "examples/orders/upstream/shop", "hcl", "cmd/hatchel/test/testblock", "hcl/value", "runtime", "runtime/durable/grant", "runtime/durable/state", "runtime/edge/auth/issuertest", "runtime/edge/mcp", "runtime/edge/server", "runtime/edge/signin/client", "runtime/durable/postgres/postgrestest", "runtime/observe/logging", "runtime/observe/trace/tracetest"}},
 	{of: "examples/orders/upstream", may: []string{"examples/orders/upstream/shop"}},
 }

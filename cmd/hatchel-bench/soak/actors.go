@@ -126,7 +126,7 @@ const guestFile = "tool \"guest\" {\n  description = \"Present for a moment.\"\n
 func (r *run) edit(ctx context.Context) error {
 	ctxtime.Sleep(ctx, time.Duration(rand.IntN(300))*time.Millisecond)
 	ctx = context.WithoutCancel(ctx) // no edit is left half-done
-	switch n := rand.IntN(10); {
+	switch n := rand.IntN(11); {
 	case n < 5:
 		session, closeSession, err := dial(ctx, r.server.Host, "", modern, &mcp.ClientOptions{})
 		if err != nil {
@@ -143,6 +143,12 @@ func (r *run) edit(ctx context.Context) error {
 		return syscall.Kill(r.server.PID(), syscall.SIGHUP)
 	case n < 9:
 		r.count("POST /admin/reload")
+		return reload(r.server, http.StatusOK)
+	case n < 10:
+		r.count("connections of MCP servers changed")
+		if err := r.upstreams.write(r.folder.path); err != nil {
+			return err
+		}
 		return reload(r.server, http.StatusOK)
 	default:
 		r.count("tool added and removed")

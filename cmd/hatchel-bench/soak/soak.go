@@ -31,16 +31,18 @@ type Options struct {
 	Listeners int // subscribed clients of Load
 	Rate      int // tool calls per second of Load
 
-	Served string // of Soak: a folder that is served in addition to that of Load; it is copied
+	Served  string // of Soak: a folder that is served in addition to that of Load; it is copied
+	Program string // of Soak: a binary whose command upstream is an MCP server
 }
 
 // run is a Soak in progress.
 type run struct {
 	Options
 	*Report
-	folder *folder
-	server *process.Process
-	edits  sync.Mutex // held while the folder does not load, or lacks what listeners subscribe to
+	folder    *folder
+	upstreams *upstreams
+	server    *process.Process
+	edits     sync.Mutex // held while the folder does not load, or lacks what listeners subscribe to
 }
 
 // actors act at the same time, each again and again.
@@ -56,6 +58,8 @@ var actors = []struct {
 	{"author", 1, (*run).edit},
 	{"malformed client", 2, (*run).sendMalformed},
 	{"stalling client", 3, (*run).stall},
+	{"client of MCP servers", 3, (*run).useUpstreams},
+	{"killer of programs", 1, (*run).killProgram},
 }
 
 // Soak runs all actors at once. They pause several times, and what the server holds then must not
@@ -67,12 +71,24 @@ func Soak(ctx context.Context, o Options) (*Report, error) {
 		return nil, err
 	}
 	r := &run{Options: o, Report: newReport(), folder: newFolder(path)}
+	var stop func()
+	var err error
+	if r.upstreams, stop, err = startUpstreams(ctx, o.Program, o.Folder); err != nil {
+		return nil, err
+	}
+	defer stop()
+	if err := r.upstreams.write(path); err != nil {
+		return nil, err
+	}
 	const runs = 2
 	phases := max(2, int(o.Duration/runs/time.Minute))
 	for n := range runs {
 		if err := r.serve(ctx, n+1, phases, o.Duration/runs/time.Duration(phases), n == runs-1); err != nil {
 			return nil, err
 		}
+	}
+	if err := r.upstreams.judge(r.Report); err != nil {
+		return nil, err
 	}
 	if err := r.failAlarms(filepath.Join(o.Folder, "server.log")); err != nil {
 		return nil, err
@@ -92,6 +108,7 @@ func (r *run) serve(ctx context.Context, number, phases int, phase time.Duration
 			r.server.Stop(syscall.SIGTERM, stepTimeout)
 			return fmt.Errorf("%w: %s", err, r.server.LogTail())
 		}
+		r.checkUpstreams(ctx, fmt.Sprintf("in pause %d of run %d", n+1, number), maxIdleSessions, maxIdlePrograms)
 		usage, err := idleUsage(ctx, r.server, limit)
 		if err != nil {
 			return fmt.Errorf("%w: %s", err, r.server.LogTail())
@@ -112,9 +129,11 @@ func (r *run) serve(ctx context.Context, number, phases int, phase time.Duration
 		if err := r.server.Stop(syscall.SIGTERM, stepTimeout); err != nil {
 			r.fail("shutdown", "%v", err)
 		}
+		r.checkUpstreams(ctx, "after SIGTERM", 0, 0)
 		return nil
 	}
 	goroutines, err := r.server.StopCounting()
+	r.checkUpstreams(ctx, "after SIGQUIT", maxIdleSessions, 0) // which closes no session
 	if r.add("goroutines after the last pause", "%d", goroutines); goroutines > maxIdleGoroutines {
 		r.fail("growth", "%d goroutines while idle", goroutines)
 	}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"strings"
 )
 
@@ -21,12 +22,13 @@ const (
 // Session is the id of the only session of a legacy server. It is as long as a UUID, which most servers choose.
 const Session = "00000000-0000-4000-8000-000000000001"
 
-// Server is an MCP server with the tools read_record, which answers with 1 KB of JSON, and read_page, which answers
-// with a text of about 100 KB. Its methods may be called concurrently.
+// Server is an MCP server with the tools read_record, which answers with 1 KB of JSON, read_page, which answers with a
+// text of about 100 KB, and write_record. Its methods may be called concurrently.
 type Server struct {
-	Revision string // Legacy or Modern
-	Stream   bool   // answers calls over HTTP with a stream of events
-	Page     string // the text of read_page
+	Revision string   // Legacy or Modern
+	Stream   bool     // answers calls over HTTP with a stream of events
+	Page     string   // the text of read_page
+	Written  *os.File // gets a line with the number of the record for each call of write_record; opened to append
 }
 
 // message is what the server decodes of a message of its client.
@@ -47,7 +49,8 @@ const Tools = `"tools":[{"name":"read_page","description":"Read the whole page."
 	`"properties":{"name":{"type":"string","description":"Title of the page"}},"required":["name"]}},` +
 	`{"name":"read_record","description":"Read one record.","inputSchema":{"type":"object",` +
 	`"properties":{"id":{"type":"integer","description":"Number of the record"}},"required":["id"]},` +
-	`"annotations":{"readOnlyHint":true}}]`
+	`"annotations":{"readOnlyHint":true}},{"name":"write_record","description":"Write one record.","inputSchema":` +
+	`{"type":"object","properties":{"id":{"type":"integer","description":"Number of the record"}},"required":["id"]}}]`
 
 const serverInfo = `{"name":"bench","version":"1.0.0"}`
 
@@ -83,8 +86,14 @@ func (s *Server) answer(dst []byte, m *message) ([]byte, error) {
 		}
 	case "tools/call":
 		text := m.Params.Arguments.Name + ": " + s.Page
-		if m.Params.Name == "read_record" {
-			text = Record(m.Params.Arguments.ID)
+		switch id := m.Params.Arguments.ID; m.Params.Name {
+		case "read_record":
+			text = Record(id)
+		case "write_record":
+			text = fmt.Sprintf("Record %d is written.", id)
+			if _, err := fmt.Fprintln(s.Written, id); err != nil {
+				return nil, err
+			}
 		}
 		encoded, err := json.Marshal(text)
 		if err != nil {
