@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -44,21 +45,29 @@ func (l *paymentService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	var order struct{ Order string }
 	json.Unmarshal(body, &order)
-	l.mu.Lock()
-	l.paid[order.Order]++
-	l.keys[r.Header.Get("Idempotency-Key")]++
-	n, mute := l.paid[order.Order], l.mute
-	l.mu.Unlock()
-	select {
-	case l.received <- struct{}{}:
-	default:
-	}
-	if mute {
+	n := l.carryOut(order.Order, r.Header.Get("Idempotency-Key"))
+	if n == 0 {
 		<-r.Context().Done() // who has asked is gone
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
 	fmt.Fprintf(w, `{"times":%d}`, n)
+}
+
+// carryOut pays an order. It returns how often the order was paid; 0 if that is not answered.
+func (l *paymentService) carryOut(order, key string) (times int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.paid[order]++
+	l.keys[key]++
+	select {
+	case l.received <- struct{}{}:
+	default:
+	}
+	if l.mute {
+		return 0
+	}
+	return l.paid[order]
 }
 
 // paymentTools are four ways to pay: with an idempotency key, with a key and an approval, with an
@@ -150,6 +159,7 @@ type killTest struct {
 	bank     *paymentService
 	decided  chan struct{} // holds something after a decision
 	told     *resultCounter
+	desk     string       // the file of the program that pays
 	asked    atomic.Int64 // questions that were answered
 
 	mu       sync.Mutex
@@ -179,6 +189,7 @@ func newKillTest(t *testing.T, database string) *killTest {
 			t.Fatal(err)
 		}
 	}
+	c.writeUpstreams(t)
 	return c
 }
 
@@ -313,7 +324,7 @@ func (c *killTest) startRound(round int, again []payment) (ended chan struct{}, 
 	for _, e := range again {
 		queue <- e
 	}
-	for n, tool := range []string{"pay", "repay", "gift", "consent", "pay", "repay", "gift", "consent", "pay", "repay", "gift", "consent"} {
+	for n, tool := range slices.Repeat([]string{"pay", "repay", "gift", "consent", "transfer", "wire"}, 3) {
 		e := payment{tool, fmt.Sprintf("%s-%d-%d", tool, round, n)}
 		c.payments, tried = append(c.payments, e), append(tried, e)
 		queue <- e
@@ -380,6 +391,7 @@ func (c *killTest) runRound(n int, again []payment) (unanswered []payment) {
 	for _, r := range c.replicas {
 		r.kill()
 	}
+	c.awaitNoPrograms()
 	http.DefaultClient.CloseIdleConnections()
 	for _, e := range tried {
 		if c.answered[e.order] == "" && len(unanswered) < 6 {
@@ -603,15 +615,19 @@ func testPaysOnce(t *testing.T, database string) {
 	w := c.summarizeAudit()
 	c.checkResults(w)
 	c.checkDecisions()
-	twice := 0
+	twice, byPrograms := 0, 0
+	c.addProgramPayments()
 	c.bank.mu.Lock()
 	defer c.bank.mu.Unlock()
 	for order, n := range c.bank.paid {
 		// A step sends a key that is derived from that of the call.
-		withKey := strings.HasPrefix(order, "pay") || strings.HasPrefix(order, "repay")
+		withKey := !strings.HasPrefix(order, "gift") && !strings.HasPrefix(order, "consent")
 		if gift := strings.HasPrefix(order, "gift"); !gift && n != 1 || withKey && c.bank.keys["key-"+order] != 1 || gift && n > w.gifts[order] {
 			twice++
 			t.Errorf("%s was paid %d times, with the key %d times, by %d approvals", order, n, c.bank.keys["key-"+order], w.gifts[order])
+		}
+		if strings.HasPrefix(order, "wire") {
+			byPrograms++
 		}
 		if !w.started[order] {
 			t.Errorf("%s was paid, and nothing says so", order)
@@ -640,7 +656,7 @@ func testPaysOnce(t *testing.T, database string) {
 			t.Errorf("%s was answered with %s, was paid %d times, and its end is written down: %v", order, line, c.bank.paid[order], w.ended[order])
 		}
 	}
-	if paid == 0 || unknown == 0 || len(w.used) == 0 || c.asked.Load() == 0 {
+	if paid == 0 || byPrograms == 0 || unknown == 0 || len(w.used) == 0 || c.asked.Load() == 0 {
 		t.Errorf("%d orders were paid, %d are unknown, %d approvals were used, and %d questions answered: the test has not killed at any interesting moment",
 			paid, unknown, len(w.used), c.asked.Load())
 	}

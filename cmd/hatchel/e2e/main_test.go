@@ -37,6 +37,13 @@ func TestMain(m *testing.M) {
 		serveTalk(os.Args[2])
 		os.Exit(0)
 	}
+	if len(os.Args) == 3 && os.Args[1] == payMode {
+		if err := servePayments(os.Args[2]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	if len(os.Args) == 3 && os.Args[1] == programMode {
 		serveProgram()
 	}
