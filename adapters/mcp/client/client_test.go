@@ -1,10 +1,13 @@
 package client_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -343,6 +346,29 @@ func TestALostSessionIsReported(t *testing.T) {
 	e, ok := errors.AsType[*client.Error](err)
 	if !ok || e.Kind != client.SessionLost || e.Status != http.StatusNotFound {
 		t.Errorf("%v", err)
+	}
+}
+
+func TestASessionThatNobodyWaitsForIsEnded(t *testing.T) {
+	server := &mcptest.Server{Era: mcptest.Legacy, Stateful: true}
+	ctx, cancel := context.WithCancel(testContext(t))
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		if bytes.Contains(body, []byte(`"initialize"`)) {
+			cancel() // before the server answers
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		server.ServeHTTP(w, r)
+	}))
+	rt := client.NewRoundTripper(nil)
+	_, err := client.Open(ctx, client.NewHTTP(client.HTTPConfig{URL: web.URL, RoundTripper: rt}), client.Options{})
+	rt.CloseIdleConnections()
+	web.Close()
+	if n := server.Sessions(); !errors.Is(err, context.Canceled) || n != 0 {
+		t.Errorf("%d sessions are open: %v", n, err)
 	}
 }
 

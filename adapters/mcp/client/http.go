@@ -75,6 +75,11 @@ func (c *httpConn) negotiated(revision string) {
 
 // do implements conn.
 func (c *httpConn) do(ctx context.Context, x *exchange) (*message, error) {
+	if x.method == "initialize" {
+		longer, end := outlive(ctx)
+		defer end()
+		ctx = longer
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	end := func() { cancel(context.Canceled) }
 	if !c.session.enter(x, cancel) {
@@ -94,6 +99,19 @@ func (c *httpConn) do(ctx context.Context, x *exchange) (*message, error) {
 		end()
 	}
 	return m, err
+}
+
+// outlive returns a context that ends farewell after ctx, or with end. The answer to initialize has the id of a session,
+// which the server would keep if nobody read it.
+func outlive(ctx context.Context) (longer context.Context, end func()) {
+	longer, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		time.AfterFunc(farewell, func() { cancel(context.Cause(ctx)) })
+	})
+	return longer, func() {
+		stop()
+		cancel(context.Canceled)
+	}
 }
 
 // explain returns an error of a request as an *Error. Without one of its own it has had an effect, or not.
