@@ -324,7 +324,7 @@ func (c *killTest) startRound(round int, again []payment) (ended chan struct{}, 
 	for _, e := range again {
 		queue <- e
 	}
-	for n, tool := range slices.Repeat([]string{"pay", "repay", "gift", "consent", "transfer", "wire"}, 3) {
+	for n, tool := range slices.Repeat([]string{"pay", "repay", "gift", "consent", "transfer", "wire"}, 2) {
 		e := payment{tool, fmt.Sprintf("%s-%d-%d", tool, round, n)}
 		c.payments, tried = append(c.payments, e), append(tried, e)
 		queue <- e
