@@ -101,8 +101,8 @@ func (c *httpConn) do(ctx context.Context, x *exchange) (*message, error) {
 	return m, err
 }
 
-// outlive returns a context that ends farewell after ctx, or with end. The answer to initialize has the id of a session,
-// which the server would keep if nobody read it.
+// outlive returns a context that ends farewell after ctx, or with end. The answer to initialize has the id of a
+// session, which the server would keep if nobody read it.
 func outlive(ctx context.Context) (longer context.Context, end func()) {
 	longer, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {

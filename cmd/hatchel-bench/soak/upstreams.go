@@ -36,7 +36,8 @@ type upstreams struct {
 
 	mu       sync.Mutex
 	outcomes map[int]outcome // of calls that write, by number; guarded by mu
-	// The connections of the sessions over HTTP that the client knows, by id; empty for those that have ended; guarded by mu.
+	// The connections of the sessions over HTTP that the client knows, by id; empty for those that have ended. Guarded by
+	// mu.
 	sessions map[string]string
 }
 
@@ -101,7 +102,8 @@ func startUpstreams(ctx context.Context, program, path string) (u *upstreams, st
 	u.url = "http://" + listener.Addr().String()
 	mux := http.NewServeMux()
 	for _, revision := range []string{upstream.Legacy, upstream.Modern} {
-		mux.Handle("/"+revision+"/{connection}", u.withSessions(&upstream.Server{Revision: revision, Written: u.written}))
+		s := &upstream.Server{Revision: revision, Written: u.written}
+		mux.Handle("/"+revision+"/{connection}", u.withSessions(s))
 	}
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: stepTimeout}
 	go server.Serve(listener)
