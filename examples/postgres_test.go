@@ -6,10 +6,13 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
 )
+
+var helpdesks atomic.Int64 // that were made
 
 // helpdesk is the postgres example with its tables in a schema of their own.
 func helpdesk(t *testing.T) *folder {
@@ -23,13 +26,7 @@ func helpdesk(t *testing.T) *folder {
 	if err != nil {
 		t.Fatal(err)
 	}
-	schema := fmt.Sprintf("helpdesk_%d_%s", os.Getpid(), strings.ToLower(strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
-			return r
-		}
-		return -1
-	}, t.Name())))
-	schema = schema[:min(len(schema), 63)]
+	schema := fmt.Sprintf("helpdesk_%d_%d", os.Getpid(), helpdesks.Add(1))
 	admin := f.desk(dsn)
 	mustExec(t, admin, "DROP SCHEMA IF EXISTS "+schema+" CASCADE")
 	mustExec(t, admin, "CREATE SCHEMA "+schema)

@@ -196,10 +196,12 @@ func newProxy(t *testing.T, to string) *proxy {
 
 func (l *proxy) connect() {
 	l.t.Helper()
-	listener, err := net.Listen("tcp", l.at)
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	var listener net.Listener
+	await(l.t, func() (open bool) { // a connection of another program may have taken the port meanwhile
+		var err error
+		listener, err = net.Listen("tcp", l.at)
+		return err == nil
+	})
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.open = listener

@@ -104,13 +104,22 @@ func TestListsThatHideAChangeWithdrawTheTool(t *testing.T) {
 // A server that starts anew with another revision is compared again before a call is sent.
 func TestAServerThatStartsWithAnotherRevisionIsCompared(t *testing.T) {
 	t.Parallel()
-	upstream := &mcptest.Server{Era: mcptest.Legacy, Stateful: true}
+	upstream := &mcptest.Server{Era: mcptest.Legacy}
 	var isOlder atomic.Bool
-	upstream.Intercept = func(w http.ResponseWriter, _ *http.Request, method string, body []byte) bool {
-		if method != "initialize" || !isOlder.Load() {
+	upstream.Intercept = func(w http.ResponseWriter, r *http.Request, method string, body []byte) bool {
+		revision := "2025-11-25"
+		switch {
+		case isOlder.Load() && r.Header.Get("Mcp-Session-Id") != "":
+			w.WriteHeader(http.StatusNotFound)
+			return true
+		case method != "initialize":
 			return false
+		case isOlder.Load():
+			revision = "2025-06-18"
+		default:
+			w.Header().Set("Mcp-Session-Id", "the session before the restart")
 		}
-		respond(w, body, `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"x","version":"1"}}`)
+		respond(w, body, `{"protocolVersion":"`+revision+`","capabilities":{"tools":{}},"serverInfo":{"name":"x","version":"1"}}`)
 		return true
 	}
 	s := newUpstreamServer(t, upstream, hold.Checker{}, "")
@@ -119,8 +128,6 @@ func TestAServerThatStartsWithAnotherRevisionIsCompared(t *testing.T) {
 	}
 	isOlder.Store(true)
 	upstream.SetTools(replaced(t, "Opens", "Sends"), getIssue)
-	upstream.Stateful = false // requests without a session are answered
-	upstream.DropSessions()
 	eventually(t, "the tool is withdrawn", func() bool { return s.report() == "failed: "+withdrawn })
 	if n := len(upstream.Calls()); n != 1 {
 		t.Errorf("%d calls were sent", n)
