@@ -73,8 +73,9 @@ type Resumption struct {
 func (c *Call) CanAsk(capability string) bool { return c.Asker != nil && c.Asker.CanAsk(capability) }
 
 // Ask asks the client of the call questions, all at once, and returns their answers in the same order. It checks
-// answers, and asks again for those that are not valid. The timeouts of the call do not run meanwhile, and ctx is that
-// of Do. Ask may only be called in the goroutine of Do.
+// answers, and asks again for those that are not valid. The timeouts of the call do not run meanwhile. Ask may only be
+// called in the goroutine of Do. Ctx is that of Do, or derived from it: where it ends before that of Do, the questions
+// are withdrawn, Ask returns its cause, and Do may go on. A client that answers afterwards is refused.
 //
 // Resume says how the Action continues. With nil the backend holds the call open, so Ask returns when the answers have
 // come, in this process. With resume the backend holds nothing open: where the client answers with another request,
@@ -82,7 +83,7 @@ func (c *Call) CanAsk(capability string) bool { return c.Asker != nil && c.Asker
 // Resumption has these bytes and the answers. Otherwise Ask returns the answers, and Do continues as it would then.
 // The bytes are sealed on the way, and must not be empty.
 //
-// An error ends the call. What the backend has open for it must be cancelled then.
+// Any other error ends the call. What the backend has open for it must be cancelled then.
 func (c *Call) Ask(ctx context.Context, questions []Question, resume []byte) ([]Answer, error) {
 	if c.Asker == nil {
 		answers := make([]Answer, len(questions))

@@ -230,7 +230,7 @@ func (c *conversation) sendOnce(
 		case <-done:
 			return result, err
 		case asked := <-questions:
-			if failed := c.askLegacy(asked); failed != nil {
+			if failed := c.askLegacy(ctx, asked); failed != nil {
 				close(asked.answered)
 				cancel()
 				<-done
@@ -240,9 +240,12 @@ func (c *conversation) sendOnce(
 	}
 }
 
-// askLegacy asks a question of a server that holds the call open, and gives it the answer. An answer that comes after
-// the end of the call is dropped.
-func (c *conversation) askLegacy(asked legacyQuestion) error {
+// askLegacy asks a question of a server that holds the call open, and gives it the answer. A question that the server
+// withdraws, or that is open when it ends the call, is withdrawn from the client. Ctx is that of the call.
+func (c *conversation) askLegacy(ctx context.Context, asked legacyQuestion) error {
+	if asked.ctx.Err() != nil {
+		return nil
+	}
 	if err := c.count(1); err != nil {
 		return err
 	}
@@ -251,7 +254,10 @@ func (c *conversation) askLegacy(asked legacyQuestion) error {
 		return err
 	}
 	answers, err := c.call.Ask(asked.ctx, []adapters.Question{question}, nil)
-	if err != nil {
+	switch {
+	case err != nil && asked.ctx.Err() != nil && ctx.Err() == nil:
+		return nil
+	case err != nil:
 		return err
 	}
 	answer, err := serverAnswer(kindOf(&question), answers[0])

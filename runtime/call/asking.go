@@ -48,7 +48,7 @@ func (a *stepAsker) CanAsk(capability string) bool {
 
 // Ask implements adapters.Asker.
 func (a *stepAsker) Ask(
-	_ context.Context, questions []adapters.Question, resume []byte,
+	ctx context.Context, questions []adapters.Question, resume []byte,
 ) (answers []adapters.Answer, err error) {
 	if resume == nil {
 		leave, err := a.step.operation.Env.OpenCalls.Enter(a.owner, a.step.connection)
@@ -56,10 +56,10 @@ func (a *stepAsker) Ask(
 			return nil, err
 		}
 		defer leave()
-		return a.elicitation.AskBackend(questions, false, a.frame)
+		return a.elicitation.AskBackend(ctx, questions, false, a.frame)
 	}
 	*a.asking = &asking{questions: questions, resume: resume}
-	if answers, err = a.elicitation.AskBackend(questions, true, a.frame); err == nil {
+	if answers, err = a.elicitation.AskBackend(ctx, questions, true, a.frame); err == nil {
 		*a.asking = nil
 	}
 	return answers, err
@@ -98,7 +98,7 @@ func (a askingAction) Do(ctx context.Context, call *adapters.Call) (output any, 
 		return out.Output, out.Err
 	}
 	*a.asking = &asking{questions: q.Questions, resume: q.Resume, open: q.Open}
-	if _, err = a.elicitation.AskBackend(q.Questions, q.Open == (opencall.Ref{}), a.frame); err == nil {
+	if _, err = a.elicitation.AskBackend(ctx, q.Questions, q.Open == (opencall.Ref{}), a.frame); err == nil {
 		err = errUnasked
 	}
 	return nil, err
@@ -147,7 +147,8 @@ func resumesIn(call *adapters.Call) bool {
 func (c *engine) acceptBackendAnswers() (err error) {
 	a := c.asking
 	resumes := a.open == (opencall.Ref{})
-	if a.answers, err = c.elicitation.AskBackend(a.questions, resumes, c.frame); err == nil {
+	a.answers, err = c.elicitation.AskBackend(c.frame.Context, a.questions, resumes, c.frame)
+	if err == nil {
 		a.unused = true
 	}
 	return err

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"hatchel/hcl/jsonscan"
@@ -40,12 +41,7 @@ func (s *Session) notify(x *exchange, m *message) {
 		}
 	case "notifications/cancelled":
 		if id, ok := jsonscan.Lookup(m.params, "requestId"); ok {
-			s.mu.Lock()
-			cancel := s.asked[string(id)]
-			s.mu.Unlock()
-			if cancel != nil {
-				cancel()
-			}
+			s.withdrawQuestion(string(id))
 		}
 	}
 }
@@ -82,34 +78,44 @@ func (s *Session) ask(x *exchange, m *message) {
 		x = s.onlyCall()
 	}
 	refusal, id := refusalOf(m), string(m.id)
-	if !s.openQuestion(id) {
+	parent := s.ctx
+	if x != nil && x.asking != nil {
+		parent = x.asking
+	}
+	ctx, cancel := context.WithCancelCause(parent)
+	q := &question{cancel}
+	if !s.openQuestion(id, q) {
+		cancel(nil)
 		s.countUnknown(on) // any answer would be taken for that to the first question with this id
 		return
 	}
+	end := func() {
+		s.closeQuestion(id, q)
+		cancel(nil)
+	}
 	if x == nil || x.call.Ask == nil || !isObject(m.params) || !x.admitQuestion() {
-		s.closeQuestion(id)
+		end()
 		s.reply(s.ctx, on, m.id, refusal)
 		return
 	}
-	ctx, cancel := context.WithCancel(x.asking)
-	s.mu.Lock()
-	s.asked[id] = cancel
-	s.mu.Unlock()
 	asking := func() {
-		defer func() {
-			s.closeQuestion(id)
-			cancel()
-		}()
+		defer end()
 		answer, err := x.call.Ask(ctx, Question{Key: id, Method: m.method, Params: m.params})
+		if context.Cause(ctx) == errWithdrawn {
+			return // a request that was cancelled has no answer
+		}
 		if err != nil || answer.Result == nil && answer.Error == nil {
 			answer = refusal
 		}
 		s.reply(context.WithoutCancel(ctx), on, m.id, answer)
 	}
 	if !s.goWhileOpen(asking) {
-		cancel()
+		end()
 	}
 }
+
+// errWithdrawn ends a question that the server has withdrawn.
+var errWithdrawn = fmt.Errorf("the server has withdrawn its question: %w", context.Canceled)
 
 // refusalOf returns the answer to a question that is not asked.
 func refusalOf(m *message) Answer {
@@ -119,22 +125,37 @@ func refusalOf(m *message) Answer {
 	return Answer{Result: cancelled}
 }
 
+// question is one that waits for its answer. Cancel ends it.
+type question struct{ cancel context.CancelCauseFunc }
+
 // openQuestion notes that a question with an id waits for its answer. It reports false if one does already.
-func (s *Session) openQuestion(id string) bool {
+func (s *Session) openQuestion(id string, q *question) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, isOpen := s.asked[id]; isOpen {
 		return false
 	}
-	s.asked[id] = func() {}
+	s.asked[id] = q
 	return true
 }
 
 // closeQuestion undoes openQuestion.
-func (s *Session) closeQuestion(id string) {
+func (s *Session) closeQuestion(id string, q *question) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.asked, id)
+	if s.asked[id] == q { // a question that was withdrawn may have been followed by another one
+		delete(s.asked, id)
+	}
+}
+
+// withdrawQuestion ends the question with an id that the server withdraws.
+func (s *Session) withdrawQuestion(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if q := s.asked[id]; q != nil {
+		delete(s.asked, id)
+		q.cancel(errWithdrawn)
+	}
 }
 
 // onlyCall returns the call that waits for its answer; nil if it is none or more than one.

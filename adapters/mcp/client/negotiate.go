@@ -29,7 +29,7 @@ func Open(ctx context.Context, t Transport, o Options) (*Session, error) {
 	o.MaxMessage = cmp.Or(o.MaxMessage, DefaultMaxMessage)
 	s := &Session{
 		options: o, done: make(chan struct{}), replies: make(chan struct{}, maxReplies),
-		open: map[*exchange]context.CancelCauseFunc{}, asked: map[string]func(){},
+		open: map[*exchange]context.CancelCauseFunc{}, asked: map[string]*question{},
 	}
 	s.ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	var err error

@@ -66,7 +66,7 @@ type Session struct {
 	ended   bool                                  // guarded by mu
 	err     error                                 // guarded by mu
 	open    map[*exchange]context.CancelCauseFunc // that wait for answers, with what ends them; guarded by mu
-	asked   map[string]func()                     // cancels questions that wait, by raw id; guarded by mu
+	asked   map[string]*question                  // that wait, by raw id; guarded by mu
 }
 
 // Protocol returns the revision that the session speaks.

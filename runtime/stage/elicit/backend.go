@@ -1,6 +1,7 @@
 package elicit
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -33,15 +34,21 @@ func backendGroup(questions []adapters.Question) *AskGroup {
 }
 
 // AskBackend asks questions of a backend that are not answered yet, and returns all answers. Resumes says that the
-// backend holds nothing open, so that another process can continue the call while it waits.
-func (x *Exchange) AskBackend(questions []adapters.Question, resumes bool, f *hcl.Frame) ([]adapters.Answer, error) {
-	x.backend, x.holdsOpen = make(map[string]*adapters.Question, len(questions)), !resumes
+// backend holds nothing open, so that another process can continue the call while it waits. Where ctx ends before the
+// call does, the questions are withdrawn, and the error is its cause.
+func (x *Exchange) AskBackend(
+	ctx context.Context, questions []adapters.Question, resumes bool, f *hcl.Frame,
+) ([]adapters.Answer, error) {
+	x.backend, x.holdsOpen, x.asking = make(map[string]*adapters.Question, len(questions)), !resumes, ctx
 	for i := range questions {
 		x.backend[questions[i].Key] = &questions[i]
 	}
-	defer func() { x.backend, x.holdsOpen = nil, false }()
+	defer func() { x.backend, x.holdsOpen, x.asking = nil, false, nil }()
 	done, err := x.Ask(backendGroup(questions), f)
 	if err != nil {
+		if ctx.Err() != nil && !errors.As(err, new(*PausedError)) {
+			x.Done, x.invalid = nil, nil // the next question begins anew
+		}
 		return nil, err
 	}
 	answers := make([]adapters.Answer, len(questions))

@@ -50,6 +50,7 @@ type Exchange struct {
 
 	backend   map[string]*adapters.Question // what a backend asks now, by key; nil where a step asks
 	holdsOpen bool                          // the backend holds the call open, so no other process can continue it
+	asking    context.Context               // ends when the backend withdraws what it asks; nil where a step asks
 }
 
 var _ mcp.SuspendableClient = (*Exchange)(nil)
@@ -144,6 +145,12 @@ func answersError(err error) error {
 func (x *Exchange) askAll(asks []*hcl.Ask, questions []mcp.Question) error {
 	answers, answered := make([]any, len(asks)), make([]bool, len(asks))
 	err := x.call.WhileAsking(questions, x.backend != nil, func(ctx context.Context) error {
+		if asking := x.asking; asking != nil {
+			ending, end := context.WithCancelCause(ctx)
+			defer end(nil)
+			defer context.AfterFunc(asking, func() { end(context.Cause(asking)) })()
+			ctx = ending
+		}
 		wait := func() error {
 			group, ctx := errgroup.WithContext(ctx)
 			for i := range asks {

@@ -279,9 +279,13 @@ func (e *exchange) report(m *message) {
 
 // serve continues a call that is open here for a client of another process.
 func (r *Registry) serve(ctx context.Context, to string, m *message) {
-	c := r.take(m.Name)
-	if c == nil {
-		_ = r.send(ctx, to, &message{OpenCall: kindGone, ID: m.ID})
+	c, err := r.claim(m.Name)
+	if err != nil {
+		reply := &message{OpenCall: kindGone, ID: m.ID}
+		if errors.Is(err, errWithdrawn) {
+			reply.OpenCall, reply.Fault = kindDone, newFault(err)
+		}
+		_ = r.send(ctx, to, reply)
 		return
 	}
 	ctx, cancel := context.WithCancelCause(ctx)

@@ -92,7 +92,7 @@ type Backend func(context.Context, adapters.Asker, adapters.Client, *Report) (ou
 type call struct {
 	registry *Registry
 	options  Options
-	ref      Ref
+	ref      Ref             // of the latest question
 	ctx      context.Context // of the backend
 	cancel   context.CancelCauseFunc
 	asked    chan *Question         // is sent to what attends the call
@@ -102,6 +102,8 @@ type call struct {
 	// These are set before done is closed.
 	outcome Outcome
 	paused  *Question // that the backend continues with in another call; nil for none
+
+	withdrawn bool // the backend goes on without the answers of its client; guarded by registry.mu
 
 	mu     sync.Mutex
 	client adapters.Client // that attends the call; guarded by mu
@@ -129,7 +131,6 @@ func (r *Registry) Start(
 		registry: r, options: o, asked: make(chan *Question, 1), answered: make(chan []adapters.Answer, 1),
 		done: make(chan struct{}), client: client,
 	}
-	c.ref.Name = rand.Text()
 	c.ctx, c.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	unhook := context.AfterFunc(o.Stop, func() { c.cancel(context.Cause(o.Stop)) })
 	go func() {
@@ -209,7 +210,7 @@ func (a *asker) Ask(
 	c := (*call)(a)
 	answers, left := make([]adapters.Answer, len(questions)), questions[:0:0]
 	for i, q := range questions {
-		if answers[i].Action = adapters.AnswerCancel; a.CanAsk(q.Capability()) {
+		if answers[i].Action = adapters.AnswerCancel; a.CanAsk(q.Capability()) && !c.isWithdrawn() {
 			answers[i].Action, left = "", append(left, q)
 		}
 	}
@@ -245,11 +246,12 @@ func (c *call) await(ctx context.Context, questions []adapters.Question) ([]adap
 	if err != nil {
 		return nil, failure.StateError(err)
 	}
-	c.ref.Process = process
+	c.ref = Ref{process, rand.Text()} // so that an answer is never taken for one to another question
 	if err := r.add(c); err != nil {
 		return nil, err
 	}
-	timer := time.NewTimer(min(wait, maxWait))
+	wait = min(wait, maxWait)
+	until, timer := time.Now().Add(wait), time.NewTimer(wait)
 	defer timer.Stop()
 	c.asked <- &Question{Questions: questions, Open: c.ref}
 	for {
@@ -266,10 +268,39 @@ func (c *call) await(ctx context.Context, questions []adapters.Question) ([]adap
 				return nil, ended(errLeft)
 			}
 		case <-ctx.Done():
-			r.take(c.ref.Name)
-			return nil, ended(context.Cause(ctx))
+			if c.ctx.Err() == nil && r.withdraw(c, time.Until(until)) {
+				return nil, context.Cause(ctx)
+			}
+			select {
+			case answers := <-c.answered: // of a client that was faster
+				return answers, nil
+			case <-c.ctx.Done():
+				r.take(c.ref.Name)
+				return nil, ended(context.Cause(c.ctx))
+			}
 		}
 	}
+}
+
+// isWithdrawn reports whether nobody attends the call any more, because its backend has withdrawn a question.
+func (c *call) isWithdrawn() bool {
+	c.registry.mu.Lock()
+	defer c.registry.mu.Unlock()
+	return c.withdrawn
+}
+
+// withdraw has a call go on, for so long, without the answers of its client, which is refused when it brings them. It
+// reports false for a call that does not wait for its client.
+func (r *Registry) withdraw(c *call, left time.Duration) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.waiting[c.ref.Name] != c {
+		return false
+	}
+	c.withdrawn = true
+	name := c.ref.Name
+	time.AfterFunc(left, func() { r.end(name, errLeft) })
+	return true
 }
 
 // ended returns the failure of a backend whose client does not continue the call.
@@ -329,18 +360,39 @@ func tooMany(of string, limit int) error {
 	return &adapters.Fault{Message: fmt.Sprintf(text, of, limit), Change: adapters.ChangeUnknown}
 }
 
+// claim returns the call with a name to one of all whose clients have answered. It fails with [ErrGone] and
+// errWithdrawn.
+func (r *Registry) claim(name string) (*call, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c := r.waiting[name]
+	switch {
+	case c == nil:
+		return nil, ErrGone
+	case c.withdrawn:
+		return nil, errWithdrawn
+	}
+	r.remove(name)
+	return c, nil
+}
+
 // take returns the call with a name that waits for its client, to one of all who ask; nil for none. It does not wait
 // any more.
 func (r *Registry) take(name string) *call {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	c := r.waiting[name]
-	if c == nil {
-		return nil
+	if c != nil {
+		r.remove(name)
 	}
-	delete(r.waiting, name)
-	r.leave(c.options.Owner, c.options.Connection)
 	return c
+}
+
+// remove undoes add. The caller holds mu.
+func (r *Registry) remove(name string) {
+	o := r.waiting[name].options
+	delete(r.waiting, name)
+	r.leave(o.Owner, o.Connection)
 }
 
 // Waiting returns how many calls wait for their clients.
@@ -351,7 +403,7 @@ func (r *Registry) Waiting() int {
 }
 
 // Continue gives an open call the answers, and attends it. A call of this process that is gone, or whose process is,
-// fails with [ErrGone].
+// fails with [ErrGone], and one whose backend has withdrawn the question with errWithdrawn.
 func (r *Registry) Continue(
 	ctx context.Context, ref Ref, answers []adapters.Answer, client adapters.Client,
 ) Outcome {
@@ -362,9 +414,9 @@ func (r *Registry) Continue(
 	if ref.Process != process {
 		return r.continueElsewhere(ctx, ref, answers, client)
 	}
-	c := r.take(ref.Name)
-	if c == nil {
-		return Outcome{Err: ErrGone}
+	c, err := r.claim(ref.Name)
+	if err != nil {
+		return Outcome{Err: err}
 	}
 	return c.resume(ctx, answers, client)
 }
@@ -378,14 +430,23 @@ func (r *Registry) Release(ctx context.Context, ref Ref) {
 	r.release(ref.Name)
 }
 
-func (r *Registry) release(name string) {
+func (r *Registry) release(name string) { r.end(name, errReleased) }
+
+// end ends the call with a name that waits for its client.
+func (r *Registry) end(name string, cause error) {
 	if c := r.take(name); c != nil {
-		c.cancel(errReleased)
+		c.cancel(cause)
 	}
 }
 
 // ErrGone is the failure of a call that was open in a process that has stopped, or that has ended since.
 var ErrGone = &adapters.Fault{
 	Message: "the call was open at its backend while its client was asked, and was lost there",
+	Change:  adapters.ChangeUnknown,
+}
+
+// errWithdrawn is the failure of a call whose backend has withdrawn a question before its client answered.
+var errWithdrawn = &adapters.Fault{
+	Message: "the backend withdrew its question before the answer came, and went on without it",
 	Change:  adapters.ChangeUnknown,
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -195,6 +196,63 @@ func TestAClientThatLeavesEndsTheCallAnywhere(t *testing.T) {
 			}
 			<-ended
 		})
+	}
+}
+
+// The backend withdraws a question, and goes on. Its client brings the answer later.
+func TestAnAnswerToAQuestionThatWasWithdrawnIsRefused(t *testing.T) {
+	for claim, elsewhere := range map[string]bool{"in the same process": false, "in another one": true} {
+		t.Run(claim, func(t *testing.T) {
+			x := new(couriertest.Exchange)
+			here, _ := newRegistry(t, x)
+			there := here
+			if elsewhere {
+				there, _ = newRegistry(t, x)
+			}
+			withdraw, ended := make(chan struct{}), make(chan struct{})
+			do := func(ctx context.Context, asker adapters.Asker, _ adapters.Client, _ *Report) (any, error) {
+				asking, cancel := context.WithCancel(ctx)
+				go func() {
+					<-withdraw
+					cancel()
+				}()
+				if _, err := asker.Ask(asking, question("db.1"), nil); !errors.Is(err, context.Canceled) || ctx.Err() != nil {
+					t.Errorf("the withdrawn question: %v", err)
+				}
+				answers, err := asker.Ask(ctx, question("db.2"), nil)
+				if err != nil || answers[0].Action != adapters.AnswerCancel {
+					t.Errorf("the next question: %v, %v", answers, err)
+				}
+				return "went on", nil
+			}
+			first := here.Start(t.Context(), &client{}, options("ann"), do, func() { close(ended) })
+			close(withdraw)
+			<-ended
+			for range 2 {
+				out := there.Continue(t.Context(), first.Question.Open, accept(nil), &client{})
+				f, ok := errors.AsType[*adapters.Fault](out.Err)
+				if !ok || f.Change != adapters.ChangeUnknown || !strings.Contains(f.Message, "withdrew its question") {
+					t.Errorf("%+v", out)
+				}
+			}
+			here.Release(t.Context(), first.Question.Open)
+			if here.Waiting() != 0 {
+				t.Errorf("%d calls wait", here.Waiting())
+			}
+		})
+	}
+}
+
+// TestAnAnswerIsNotTakenForOneToTheNextQuestion has a client repeat the request with its first answer.
+func TestAnAnswerIsNotTakenForOneToTheNextQuestion(t *testing.T) {
+	r, _ := newRegistry(t, new(couriertest.Exchange))
+	first := r.Start(t.Context(), &client{}, options("ann"), askTwice, func() {})
+	second := r.Continue(t.Context(), first.Question.Open, accept(nil), &client{})
+	if again := r.Continue(t.Context(), first.Question.Open, accept(nil), &client{}); again.Err == nil {
+		t.Errorf("the first answer was taken for the second one: %+v", again)
+	}
+	if out := r.Continue(t.Context(), second.Question.Open, accept(nil), &client{}); out.Err != nil {
+		t.Error(out.Err)
 	}
 }
 
