@@ -38,10 +38,11 @@ func bind(_ context.Context, b *block, env adapters.Env) (adapters.Action, error
 	if b.pinned.Output != nil {
 		a.returned = b.pinned.Output.Type().Opened().Compile()
 	}
-	s.messages.use(env.Log, s.authorizer, b.ForwardLogs)
+	releaseLogs := s.messages.use(env.Log, s.authorizer, b.ForwardLogs)
 	release := s.monitor.Use(b.Call, b.pinned.Sent)
 	env.Defer(func() error {
 		release()
+		releaseLogs()
 		return nil
 	})
 	return a, nil
@@ -163,6 +164,7 @@ func (a *action) attempt(ctx context.Context, r *request, sent *client.Request) 
 		s.discardLost(lease, err)
 		return nil, s.openFailure(detached, err)
 	}
+	session.SetLogLevel(outside, s.messages.level()) // a reload may have changed it
 	r.traceSession(session)
 	span := a.startSpan(r, session.Session)
 	r.setMeta(span)

@@ -3,7 +3,6 @@ package mcp
 import (
 	"context"
 	"log/slog"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -25,26 +24,29 @@ const (
 
 // serverLog writes the log messages of a server to the log of this one. It may be used concurrently.
 type serverLog struct {
-	mu      sync.Mutex
-	log     *slog.Logger     // removes secrets; nil before the first block is bound; guarded by mu
-	tokens  *auth.Authorizer // removes tokens; nil if there are none; guarded by mu
-	least   int              // of logLevels, that a block forwards; len(logLevels) for none; guarded by mu
-	second  time.Time        // guarded by mu
-	bytes   int              // that were logged since; guarded by mu
-	dropped int              // messages that were not; guarded by mu
+	mu       sync.Mutex
+	log      *slog.Logger     // removes secrets; nil before the first block is bound; guarded by mu
+	tokens   *auth.Authorizer // removes tokens; nil if there are none; guarded by mu
+	forwards map[string]int   // how many blocks forward messages from a level on; guarded by mu
+	second   time.Time        // guarded by mu
+	bytes    int              // that were logged since; guarded by mu
+	dropped  int              // messages that were not; guarded by mu
 }
 
-// use has messages written to a log without the tokens of the connection, and those from a level on asked for; empty
-// for none.
-func (l *serverLog) use(log *slog.Logger, tokens *auth.Authorizer, forward string) {
+// use has messages written to a log without the tokens of the connection, and those from a level on asked for until
+// release is called; empty for none.
+func (l *serverLog) use(log *slog.Logger, tokens *auth.Authorizer, forward string) (release func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.log == nil {
-		l.least = len(logLevels)
+	l.log, l.tokens = log, tokens
+	if l.forwards == nil {
+		l.forwards = map[string]int{}
 	}
-	l.tokens = tokens
-	if l.log = log; forward != "" {
-		l.least = min(l.least, slices.Index(logLevels, forward))
+	l.forwards[forward]++
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.forwards[forward]--
 	}
 }
 
@@ -57,8 +59,11 @@ func (l *serverLog) level() string {
 		return ""
 	case l.log.Enabled(context.Background(), slog.LevelDebug):
 		return logLevels[0]
-	case l.least < len(logLevels):
-		return logLevels[l.least]
+	}
+	for _, level := range logLevels {
+		if l.forwards[level] > 0 {
+			return level
+		}
 	}
 	return ""
 }

@@ -30,6 +30,7 @@ func Open(ctx context.Context, t Transport, o Options) (*Session, error) {
 	s := &Session{
 		options: o, done: make(chan struct{}), replies: make(chan struct{}, maxReplies),
 		open: map[*exchange]context.CancelCauseFunc{}, asked: map[string]*question{},
+		level: o.LogLevel,
 	}
 	s.ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	var err error
@@ -215,14 +216,40 @@ func (s *Session) initialize(ctx context.Context, revision string) error {
 	if err := s.send(ctx, append(beginRequest(nil, "", "notifications/initialized"), '}')); err != nil {
 		return err
 	}
-	if s.logs && s.options.LogLevel != "" {
-		params := jsonscan.AppendString([]byte(`"level":`), s.options.LogLevel)
-		_, err := s.do(ctx, s.newExchange("logging/setLevel", params))
-		if e, ok := errors.AsType[*Error](err); ok && e.Kind != Rejected {
-			return err
-		}
+	if level := s.currentLogLevel(); s.logs && level != "" {
+		return s.sendLogLevel(ctx, level)
 	}
 	return nil
+}
+
+// sendLogLevel asks a server up to 2025-11-25 for log messages from a level on. A server may refuse that.
+func (s *Session) sendLogLevel(ctx context.Context, level string) error {
+	_, err := s.do(ctx, s.newExchange("logging/setLevel", jsonscan.AppendString([]byte(`"level":`), level)))
+	if e, ok := errors.AsType[*Error](err); ok && e.Kind != Rejected {
+		return err
+	}
+	return nil
+}
+
+func (s *Session) currentLogLevel() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.level
+}
+
+// SetLogLevel asks the server for log messages from another level on than before, as Options.LogLevel does. It returns
+// when a server up to 2025-11-25 has answered, or could have: a call that follows fails if the session has ended.
+func (s *Session) SetLogLevel(ctx context.Context, level string) {
+	s.mu.Lock()
+	isSame := s.level == level
+	s.level = level
+	s.mu.Unlock()
+	if isSame || s.modern || !s.logs || level == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, probeTime)
+	defer cancel()
+	_ = s.sendLogLevel(ctx, level)
 }
 
 const maxInstructions = 64 << 10 // bytes that are kept

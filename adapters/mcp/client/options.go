@@ -70,7 +70,7 @@ type Options struct {
 	Log func(Log)
 
 	// LogLevel is the least level of log messages that the server is asked for, such as "warning"; "" asks for none,
-	// and servers up to 2025-11-25 then choose.
+	// and servers up to 2025-11-25 then choose. [Session.SetLogLevel] changes it.
 	LogLevel string
 
 	// Trace is called for every message, before it is sent or read. The message is valid during the call only and may

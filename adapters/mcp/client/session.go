@@ -65,6 +65,7 @@ type Session struct {
 	closing bool                                  // Close was called; guarded by mu
 	ended   bool                                  // guarded by mu
 	err     error                                 // guarded by mu
+	level   string                                // of the log messages that are asked for; guarded by mu
 	open    map[*exchange]context.CancelCauseFunc // that wait for answers, with what ends them; guarded by mu
 	asked   map[string]*question                  // that wait, by raw id; guarded by mu
 }
@@ -321,8 +322,8 @@ func (s *Session) callMeta(id string, r *Request) []byte {
 	if r.Progress != nil {
 		add("progressToken", id)
 	}
-	if s.modern && s.options.LogLevel != "" {
-		add("io.modelcontextprotocol/logLevel", s.options.LogLevel)
+	if level := s.currentLogLevel(); s.modern && level != "" {
+		add("io.modelcontextprotocol/logLevel", level)
 	}
 	return meta
 }

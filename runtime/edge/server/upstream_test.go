@@ -393,3 +393,65 @@ func TestLimitsOfAConnectionHoldForAnUpstreamServer(t *testing.T) {
 		}
 	})
 }
+
+// Open sessions are asked for logs when a reload adds a block that forwards them, and for no more than blocks forward.
+func TestAReloadChangesTheLogsThatOpenSessionsAreAskedFor(t *testing.T) {
+	for name, era := range map[string]mcptest.Era{"legacy": mcptest.Legacy, "modern": mcptest.Modern} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var mu sync.Mutex
+			var levels []string // of logging/setLevel
+			upstream := &mcptest.Server{Era: era, Stateful: true}
+			upstream.Intercept = func(_ http.ResponseWriter, _ *http.Request, method string, body []byte) bool {
+				var m struct{ Params struct{ Level string } }
+				if method == "logging/setLevel" && json.Unmarshal(body, &m) == nil {
+					mu.Lock()
+					defer mu.Unlock()
+					levels = append(levels, m.Params.Level)
+				}
+				return false
+			}
+			s := newUpstreamServer(t, upstream, hold.Checker{}, "")
+			// asked calls the tool, and returns the level that the server was asked for before.
+			asked := func() string {
+				t.Helper()
+				if got := s.report(); !strings.HasPrefix(got, "ok: ") {
+					t.Fatal(got)
+				}
+				if calls := upstream.Calls(); era == mcptest.Modern {
+					return string(calls[len(calls)-1].Meta["io.modelcontextprotocol/logLevel"])
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				return strings.Join(levels, " ")
+			}
+			if got := asked(); got != "" {
+				t.Errorf("at first: %s", got)
+			}
+			file := filepath.Join(s.dir, "a.hcl")
+			config, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			load := func(text string) {
+				t.Helper()
+				s.write(map[string]string{"a.hcl": text})
+				if report := s.reload(); !report.OK {
+					t.Fatalf("%+v", report.Diagnostics)
+				}
+			}
+			load(strings.Replace(string(config), `call = "create_issue"`, "\n    call = \"create_issue\"\n    forward_logs = \"warning\"\n", 1))
+			if got := asked(); strings.Trim(got, `"`) != "warning" {
+				t.Errorf("after the reload: %q", got)
+			}
+			methods := strings.Join(upstream.Methods(), " ")
+			if n := strings.Count(methods, "initialize ") + strings.Count(methods, "server/discover"); era == mcptest.Modern && n != 1 {
+				t.Errorf("another session was opened: %s", methods)
+			}
+			load(string(config))
+			if era == mcptest.Modern {
+				eventually(t, "no logs are asked for", func() bool { return asked() == "" })
+			}
+		})
+	}
+}
