@@ -106,8 +106,8 @@ func (x *exchange) admitQuestion() bool {
 // wantsLogs reports whether the exchange is a call whose client wants the log messages of the server.
 func (x *exchange) wantsLogs() bool { return x.call != nil && x.call.Log != nil }
 
-// takesUnnamed reports whether a message of a program that names no call is handled as one of this call, in the order of
-// its progress.
+// takesUnnamed reports whether a message of a program that names no call is handled as one of this call, in the order
+// of its progress.
 func (x *exchange) takesUnnamed(m *message) bool {
 	if m.method == "notifications/message" {
 		return x.wantsLogs()
