@@ -142,8 +142,9 @@ func (r *run) serve(ctx context.Context, number, phases int, phase time.Duration
 
 // actAll lets all actors act for d.
 func (r *run) actAll(ctx context.Context, d time.Duration) error {
-	acting, cancel := context.WithTimeout(ctx, d)
+	acting, cancel := context.WithCancel(ctx) // without a deadline, by which a dial would fail before acting ends
 	defer cancel()
+	defer time.AfterFunc(d, cancel).Stop()
 	var running sync.WaitGroup
 	for _, a := range actors {
 		for range a.count {
