@@ -4,8 +4,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
+
+	"hatchel/adapters/mcp/process"
 )
 
 // Listing is what a server says of itself and of its tools, which an import pins.
@@ -39,6 +43,12 @@ func List(ctx context.Context, handle any) (*Listing, error) {
 		}
 	}
 	session, program, err := s.begin(ctx, "", o)
+	if failed, ok := errors.AsType[*process.StartError](err); ok {
+		err = failed // which says how the program ended; the failure of a call does not
+		if text := strings.Join(strings.Fields(failed.Stderr()), " "); text != "" {
+			err = fmt.Errorf("%w, and its error output ends with %q", failed, text)
+		}
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -181,7 +181,7 @@ func (l *Launcher) recordFailure(err error) {
 	l.mu.Unlock()
 
 	attrs := []any{"error", failure, "next_start", pause}
-	if started := new(startError); errors.As(err, &started) {
+	if started := new(StartError); errors.As(err, &started) {
 		attrs = appendText(attrs, "stderr", started.stderr)
 		attrs = appendText(attrs, "hint", started.hint)
 	}

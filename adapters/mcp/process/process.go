@@ -56,8 +56,8 @@ type Process struct {
 	hint string // what the author of the configuration can write; empty for nothing
 }
 
-// startError is the failure of a start.
-type startError struct {
+// StartError is the failure of a start. Its text does not have the error output of the program.
+type StartError struct {
 	err    error
 	text   string // for people who operate the server, without secrets
 	exit   string // how the program has ended by itself; empty if it was not started, or was stopped
@@ -65,14 +65,17 @@ type startError struct {
 	hint   string // what the author of the configuration can write; empty for nothing
 }
 
-func (e *startError) Error() string {
+func (e *StartError) Error() string {
 	if e.exit != "" {
 		return "the program " + e.exit + " before it had initialized"
 	}
 	return e.text
 }
 
-func (e *startError) Unwrap() error { return e.err }
+func (e *StartError) Unwrap() error { return e.err }
+
+// Stderr returns the end of the error output, for people who operate the server. It has no secrets.
+func (e *StartError) Stderr() string { return e.stderr }
 
 // errStartTimeout is the cause of a start that takes too long.
 var errStartTimeout = errors.New("the program did not initialize within start_timeout")
@@ -84,7 +87,7 @@ func (l *Launcher) start(ctx context.Context, owner string, open Open) (*Process
 		exited: make(chan struct{}), done: make(chan struct{}), ended: make(chan struct{}),
 	}
 	if err := p.run(ctx); err != nil {
-		return nil, &startError{err: err, text: adapters.Sanitize(err.Error(), p.secrets)}
+		return nil, &StartError{err: err, text: adapters.Sanitize(err.Error(), p.secrets)}
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, l.config.StartTimeout, errStartTimeout)
 	defer cancel()
@@ -97,7 +100,7 @@ func (l *Launcher) start(ctx context.Context, owner string, open Open) (*Process
 	if errors.Is(context.Cause(ctx), errStartTimeout) {
 		err = errStartTimeout
 	}
-	failed := &startError{err: err, text: adapters.Sanitize(err.Error(), p.secrets)}
+	failed := &StartError{err: err, text: adapters.Sanitize(err.Error(), p.secrets)}
 	select { // a program that ends by itself closes its output first
 	case <-p.exited:
 	case <-time.After(drainTimeout):

@@ -252,3 +252,33 @@ func TestAHostileProgramHarmsNoOtherOne(t *testing.T) {
 		}
 	}
 }
+
+// An import starts programs that are installed, also before its directory exists, and says how one ended that does not
+// run.
+func TestAnImportStartsProgramsThatAreInstalled(t *testing.T) {
+	t.Parallel()
+	binary, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	file := filepath.Join(dir, ".mcp.json")
+	const format = `{"mcpServers":{"runs":{"command":%[1]q,"args":[%[2]q,"silent"]},` +
+		`"ends":{"command":%[1]q,"args":[%[3]q,"nothing"]}}}`
+	text := fmt.Sprintf(format, binary, talkMode, payMode)
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("hatchel", "import", "mcp", file, "--start", "-o", "tools")
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	for _, want := range []string{
+		"mcp runs: 1 tool; blocks: 2 added.",
+		"ends: server left out: the program ended with exit code 1 before it had initialized, and its error output ends with",
+		"not imported: 1 of 2 servers",
+	} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("%v: the output does not have %q:\n%s", err, want, out)
+		}
+	}
+}

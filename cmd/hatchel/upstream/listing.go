@@ -3,6 +3,7 @@ package upstream
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -46,7 +47,7 @@ func Load(files map[string][]byte, dir, name string, o hcl.Options) (*hcl.Connec
 }
 
 // Ask opens a connection and lists the tools of its server. The program of a connection is started in its sandbox,
-// and ends before Ask returns.
+// and ends before Ask returns. The directory of the configuration need not exist yet.
 func Ask(ctx context.Context, c *hcl.Connection, dir, version string, log *slog.Logger) (*mcp.Listing, error) {
 	var cleanups []func() error
 	defer func() {
@@ -54,6 +55,14 @@ func Ask(ctx context.Context, c *hcl.Connection, dir, version string, log *slog.
 			_ = cleanup() // nothing was changed
 		}
 	}()
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		temp, err := os.MkdirTemp("", "hatchel-import-*")
+		if err != nil {
+			return nil, err
+		}
+		defer os.RemoveAll(temp)
+		dir = temp // of what is not there, programs can read nothing
+	}
 	connector, _ := all.Set().Connector(c.Kind)
 	handle, err := connector.Open(ctx, c, adapters.Env{
 		Dir: dir, ConnectionName: c.Name, Log: log, Version: version, Inspect: true,

@@ -10,7 +10,8 @@ import (
 
 // Find finds a word of a command that is the path of a file or a directory, as a client sees it that starts the
 // program in directory from. It returns the path for a connection whose relative paths start from dir, and what the
-// program must be able to read for it: for a file of a package, the directory of the package.
+// program must be able to read for it: for a file of a package, the directory of the package, and for one in a
+// node_modules directory all of that, because what the package needs is beside it.
 func Find(dir, from, word string) (place mcp.Place, ok bool) {
 	path := word
 	if !filepath.IsAbs(path) {
@@ -23,7 +24,9 @@ func Find(dir, from, word string) (place mcp.Place, ok bool) {
 		return mcp.Place{}, false
 	}
 	read := path
-	if !info.IsDir() {
+	if before, _, ok := strings.Cut(path, "/node_modules/"); ok {
+		read = before + "/node_modules"
+	} else if !info.IsDir() {
 		at := filepath.Dir(path)
 		for range maxPackageLevels {
 			if isPackage(at) {
