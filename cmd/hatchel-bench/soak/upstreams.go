@@ -36,8 +36,8 @@ type upstreams struct {
 
 	mu       sync.Mutex
 	outcomes map[int]outcome // of calls that write, by number; guarded by mu
-	// The connections of the sessions over HTTP that the client knows, by id; empty for those that have ended. Guarded by
-	// mu.
+	// The connections of the sessions over HTTP that the client knows, by id; empty for those that have ended.
+	// Guarded by mu.
 	sessions map[string]string
 }
 
