@@ -97,7 +97,7 @@ func (f File) Append(dst []byte) []byte {
 	return append(dst, "]\n}\n"...)
 }
 
-const edited = "The file was edited. Only hatchel import mcp writes it."
+const edited = "The file was edited. Restore it, or import the server again without --update."
 
 // Read reads a file. Every error is a [*FileError]. A file that differs in any byte from what Append wrote is not
 // accepted, except that whole definitions may have been removed.
