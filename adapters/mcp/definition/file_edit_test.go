@@ -69,7 +69,8 @@ func TestErrorsOfFilesHaveTheirPlace(t *testing.T) {
 	for _, c := range []struct{ old, new, want string }{
 		{`"form": 1`, `"form": 2`, `line 2: The file has the form 2. This version of Hatchel reads form 1.`},
 		{`{"type":"object"}`, `{"type":"objects"}`,
-			`line 4: add does not match its digest. The file was edited. Restore it, or import the server again without --update.`},
+			`line 4: add does not match its digest. The file was edited. Restore it, or import the server again ` +
+				`without --update.`},
 		{`"title": "Create"`, `"title": "Delete"`, `line 9: create_issue does not match its digest.`},
 		{`"name": "create_issue"`, `"name": "add"`, `line 9: add does not match its digest.`},
 		{`      "title"`, `     "title"`, `line 11: The text of the file is not what Hatchel writes.`},
