@@ -492,7 +492,7 @@ func TestServeShowsNoSecretThatAServerRepeats(t *testing.T) {
 				}
 			}
 			d.set(replaceIssue(t, `"properties":{"title"`, `"properties":{"`+upstreamKey+`":{"type":"string","description":"`+upstreamKey+
-				`"},"title"`), strings.Replace(otherIssue, "Reads", upstreamKey, 1), `{"name":"`+upstreamKey+`","inputSchema":{"type":"object"}}`)
+				`"},"title"`), strings.Replace(otherIssue, "Reads", upstreamKey, 1), `{"name":"`+upstreamKey+`","inputSchema":{"type":"object"}}`, `{"name":"x\u202ey","inputSchema":{"type":"object"}}`)
 			answer := d.call("refuse", `{"title":"x"}`)
 			_, readiness := d.do("ann", http.MethodGet, "/readyz", "")
 			_, metrics := scrape(t, d.url+"/metrics", "ann")
@@ -509,11 +509,11 @@ func TestServeShowsNoSecretThatAServerRepeats(t *testing.T) {
 				"the call": answer, "readiness": readiness, "the metrics": metrics, "the console": page, "the audit log": string(records),
 				"the log": d.log.String(), "the events": strings.Join(d.events, "\n"),
 			} {
-				if strings.Contains(text, upstreamKey) {
+				if strings.Contains(text, upstreamKey) || strings.Contains(text, "\u202e") {
 					t.Errorf("%s: %s", what, text)
 				}
 			}
-			checkContains(t, readiness, "create_issue", "get_issue", "(secret)")
+			checkContains(t, readiness, "create_issue", "get_issue", "(secret)", `"unused": 2`)
 			if strings.Contains(d.log.String(), "upstream definitions as reviewed") {
 				t.Errorf("a server that stops says that the definitions are as reviewed: %s", d.log)
 			}

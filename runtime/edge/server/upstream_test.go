@@ -281,6 +281,25 @@ func TestCompatibleChangesAreServedWhereTheConnectionSaysSo(t *testing.T) {
 	}
 }
 
+// TestAListIsComparedAgainWhenItsTimeToLiveEnds is about a server that tells nobody of changes.
+func TestAListIsComparedAgainWhenItsTimeToLiveEnds(t *testing.T) {
+	t.Parallel()
+	upstream := &mcptest.Server{Era: mcptest.Legacy, TTL: 1}
+	upstream.Intercept = func(w http.ResponseWriter, r *http.Request, _ string, _ []byte) bool {
+		if r.Method == http.MethodGet {
+			w.WriteHeader(http.StatusMethodNotAllowed)
+		}
+		return r.Method == http.MethodGet
+	}
+	s := newUpstreamServer(t, upstream, hold.Checker{}, `refresh = "24h"`)
+	eventually(t, "the server is listed", func() bool { state, _ := s.drifts(); return state == "ready" })
+	upstream.SetTools(replaced(t, "Opens", "Sends"), getIssue)
+	eventually(t, "the change is found", func() bool { _, drift := s.drifts(); return drift == "create_issue: description" })
+	if n := len(upstream.Calls()); n != 0 {
+		t.Errorf("%d calls", n)
+	}
+}
+
 func TestDriftIsFoundWithoutACall(t *testing.T) {
 	upstream := &mcptest.Server{Era: mcptest.Both}
 	s := newUpstreamServer(t, upstream, hold.Checker{}, "")
@@ -375,6 +394,18 @@ func TestLimitsOfAConnectionHoldForAnUpstreamServer(t *testing.T) {
 		calls.Wait()
 		if most.Load() > 2 {
 			t.Errorf("%d calls ran at the same time", most.Load())
+		}
+	})
+	t.Run("rate", func(t *testing.T) {
+		upstream := &mcptest.Server{Era: mcptest.Modern}
+		s := newUpstreamServer(t, upstream, hold.Checker{}, `rate = "1/h"`)
+		if got := s.report(); !strings.HasPrefix(got, "ok: ") {
+			t.Error(got)
+		}
+		for _, got := range []string{s.report(), s.callTool("read", "{}")} { // the tools share it
+			if !strings.HasPrefix(got, "failed: ") || !strings.Contains(got, "again") || len(upstream.Calls()) != 1 {
+				t.Errorf("after %d calls: %s", len(upstream.Calls()), got)
+			}
 		}
 	})
 	t.Run("breaker", func(t *testing.T) {
