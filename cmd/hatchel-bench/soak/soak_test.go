@@ -81,3 +81,28 @@ Write at 0x1 by goroutine 7:
 		t.Errorf("%v, %q", err, found)
 	}
 }
+
+func TestCallsOfMCPServersAreJudgedByWhatWasCarriedOut(t *testing.T) {
+	written, err := os.OpenFile(filepath.Join(t.TempDir(), "written"), os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer written.Close()
+	if _, err := written.WriteString("1\n2\n2\n3\n5\n"); err != nil {
+		t.Fatal(err)
+	}
+	outcomes := map[int]outcome{1: done, 2: unknown, 3: unsent, 4: done, 5: unknown, 6: unsent}
+	u := &upstreams{written: written, outcomes: outcomes}
+	r := newReport()
+	err = u.judge(r)
+	want := []string{
+		"upstream call hidden: 3 was carried out, and is said not to be sent",
+		"upstream call lost: 4 has an answer, and was not carried out",
+		"upstream call repeated: 2 was carried out 2 times",
+	}
+	found := r.Failures()
+	slices.Sort(found)
+	if err != nil || !slices.Equal(found, want) {
+		t.Errorf("%v, %q", err, found)
+	}
+}
