@@ -296,21 +296,27 @@ func (d *driftServer) lastRecord(connection string) (last string) {
 	return last
 }
 
-// page returns the page of the state of the console.
-func (d *driftServer) page() string {
-	d.t.Helper()
-	signIn := d.newRequest("", http.MethodPost, "/console/sign-in", url.Values{"key": {apiKeyOf("ann")}}.Encode(),
-		"Content-Type", "application/x-www-form-urlencoded", "Origin", d.url, "Sec-Fetch-Site", "same-origin")
+// signIn signs somebody in to the console, and returns the cookies.
+func (o *approvalServer) signIn(who string) string {
+	o.t.Helper()
+	signIn := o.newRequest("", http.MethodPost, "/console/sign-in", url.Values{"key": {apiKeyOf(who)}}.Encode(),
+		"Content-Type", "application/x-www-form-urlencoded", "Origin", o.url, "Sec-Fetch-Site", "same-origin")
 	res, err := http.DefaultTransport.RoundTrip(signIn)
 	if err != nil {
-		d.t.Fatal(err)
+		o.t.Fatal(err)
 	}
 	res.Body.Close()
 	var cookies []string
 	for _, c := range res.Cookies() {
 		cookies = append(cookies, c.Name+"="+c.Value)
 	}
-	got := programtest.Send(d.newRequest("", http.MethodGet, "/console/state", "", "Cookie", strings.Join(cookies, "; ")))
+	return strings.Join(cookies, "; ")
+}
+
+// page returns the page of the state of the console.
+func (d *driftServer) page() string {
+	d.t.Helper()
+	got := programtest.Send(d.newRequest("", http.MethodGet, "/console/state", "", "Cookie", d.signIn("ann")))
 	if got.Err != nil || got.Status != http.StatusOK {
 		d.t.Fatalf("%d %v", got.Status, got.Err)
 	}

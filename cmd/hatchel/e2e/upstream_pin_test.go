@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"crypto/sha256"
 	"fmt"
+	"html"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -25,6 +26,8 @@ func TestANewPinWaitsForItsLockAndVoidsTheApprovalsOfItsTool(t *testing.T) {
 server { hold = "behaviour" }
 approvals { allow = "'approvers' in caller.groups" }
 audit { file = "audit.jsonl" }
+events {}
+console {}
 state { sqlite = "state.db" }
 connection "mcp" "github" {
   url         = %q
@@ -42,6 +45,18 @@ tool "report" {
   mcp "github" {
     call      = "create_issue"
     arguments = { title = "${input.title}: ${input.pin}" }
+  }
+}
+tool "confirm" {
+  description = "Open an issue, as its caller confirms."
+  input "pin" {
+    type      = string({ max_length = 20 })
+    sensitive = true
+  }
+  approval { by = "caller" }
+  mcp "github" {
+    call      = "create_issue"
+    arguments = { title = input.pin }
   }
 }
 tool "read" {
@@ -87,7 +102,23 @@ tool "read" {
 	id, answered := o.requestApproval("ann", "report", `{"title":"Fire","pin":"`+hidden+`"}`)
 	_, shown, _ := o.runCommand(nil, "approvals", "show", id)
 	_, row := o.do("bob", http.MethodGet, "/approvals/"+id, "")
-	for what, text := range map[string]string{"the command": shown, "the server": row} {
+	bob := o.signIn("bob")
+	_, page := o.do("", http.MethodGet, "/console/approvals/"+id, "", "Cookie", bob)
+	const asked = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"confirm","arguments":{"pin":%q},"_meta":{` +
+		`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}}}`
+	_, question := o.do("eve", http.MethodPost, "/mcp", fmt.Sprintf(asked, hidden), "Accept", "application/json, text/event-stream",
+		"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", "confirm")
+	checkContains(t, question, "input_required", "create_issue")
+	_, list := o.do("bob", http.MethodGet, "/approvals", "")
+	_, calls := o.do("", http.MethodGet, "/console/calls", "", "Cookie", bob)
+	checkContains(t, list, id)
+	checkContains(t, calls, "confirm")
+	for what, text := range map[string]string{"the question": question, "the list": list, "the calls": calls} {
+		if strings.Contains(text, hidden) {
+			t.Errorf("%s shows the sensitive input: %s", what, text)
+		}
+	}
+	for what, text := range map[string]string{"the command": shown, "the server": row, "the console": html.UnescapeString(page)} {
 		if checkContains(t, text, "tools/call create_issue at github", "Fire: (secret)"); strings.Contains(text, hidden) {
 			t.Errorf("%s shows the sensitive input: %s", what, text)
 		}
@@ -110,5 +141,17 @@ tool "read" {
 	}
 	if n := len(upstream.Calls()); n != 1 {
 		t.Errorf("%d calls were sent", n)
+	}
+	o.terminate(t)
+	o.awaitEnd(t)
+	records, err := os.ReadFile(filepath.Join(o.dir, "audit.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkContains(t, string(records), `"report"`, `"confirm"`)
+	for what, text := range map[string]string{"the audit log": string(records), "the log": o.log.String()} {
+		if strings.Contains(text, hidden) {
+			t.Errorf("%s shows the sensitive input: %s", what, text)
+		}
 	}
 }
