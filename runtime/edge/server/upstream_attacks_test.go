@@ -117,7 +117,7 @@ func TestAServerThatStartsWithAnotherRevisionIsCompared(t *testing.T) {
 		case isOlder.Load():
 			revision = "2025-06-18"
 		default:
-			w.Header().Set("Mcp-Session-Id", "the session before the restart")
+			w.Header().Set("Mcp-Session-Id", "before-the-restart")
 		}
 		respond(w, body, `{"protocolVersion":"`+revision+`","capabilities":{"tools":{}},"serverInfo":{"name":"x","version":"1"}}`)
 		return true
