@@ -98,3 +98,37 @@ func answerQuestion(conn net.Conn, addresses ...string) {
 	packed, _ := m.Pack()
 	conn.Write(append([]byte{byte(len(packed) >> 8), byte(len(packed))}, packed...))
 }
+
+// TestAServiceWhoseNameLeadsToMetadataIsNotConnectedTo resolves a name first to this machine, and then to addresses that
+// no service has: what counts is the address of each connection, not that of an earlier question.
+func TestAServiceWhoseNameLeadsToMetadataIsNotConnectedTo(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	_, port, _ := net.SplitHostPort(listener.Addr().String())
+	answer := []string{"127.0.0.1"}
+	dialer := publicip.ServiceDialer(30 * time.Second)
+	dialer.Resolver = &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
+		client, server := net.Pipe()
+		go answerQuestion(server, answer...)
+		return client, nil
+	}}
+	conn, err := dialer.DialContext(t.Context(), "tcp", net.JoinHostPort("rebound.example", port))
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn.Close()
+	answer = []string{"169.254.169.254", "169.254.170.2", "100.100.100.200", "168.63.129.16", "192.0.0.192"}
+	conn, err = dialer.DialContext(t.Context(), "tcp", net.JoinHostPort("rebound.example", port))
+	if _, refused := errors.AsType[*publicip.MetadataError](err); !refused {
+		t.Errorf("%v, %v", conn, err)
+	}
+	for _, host := range []string{"fe80::1%lo", "fd00:ec2::254", "fd20:ce::254", "::ffff:169.254.169.254", "64:ff9b::a9fe:a9fe"} {
+		conn, err := dialer.DialContext(t.Context(), "tcp", net.JoinHostPort(host, port))
+		if _, refused := errors.AsType[*publicip.MetadataError](err); !refused {
+			t.Errorf("%s: %v, %v", host, conn, err)
+		}
+	}
+}
