@@ -327,6 +327,33 @@ func TestAPauseBeforeARepeatEndsWithTheRequest(t *testing.T) {
 	}
 }
 
+// TestAConnectionOfACancelledRequestIsClosed has the server answer nothing, not even the ping by which a client asks
+// whether the connection still works.
+func TestAConnectionOfACancelledRequestIsClosed(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	asked, closed := make(chan struct{}), make(chan struct{})
+	s := newScript(t, func(r request) {
+		cancel()
+		for {
+			f, err := r.ReadFrame()
+			if err != nil {
+				close(closed)
+				return
+			}
+			if _, ok := f.(*http2.PingFrame); ok {
+				close(asked)
+			}
+		}
+	})
+	rt := newTransport(t)
+	if err := send(rt, newRequest(t, http.MethodPost, s.url, "body").WithContext(ctx)); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	<-asked
+	rt.CloseIdleConnections()
+	<-closed
+}
+
 // TestManyRequestsShareConnectionsOfHTTP2 uses the server of net/http, which takes one request at a time on each
 // connection.
 func TestManyRequestsShareConnectionsOfHTTP2(t *testing.T) {

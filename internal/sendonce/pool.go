@@ -1,6 +1,7 @@
 package sendonce
 
 import (
+	"context"
 	"crypto/tls"
 	"net"
 	"net/http"
@@ -184,10 +185,9 @@ func (p *pool) closeIdle() {
 	p.mu.Unlock()
 	for _, conns := range old {
 		for _, c := range conns {
-			c.SetDoNotReuse()
-			if s := c.State(); s.StreamsActive+s.StreamsReserved+s.StreamsPending == 0 {
-				c.Close()
-			}
+			// State counts a stream that was reset until the server answers the ping behind it, and http2 does not close
+			// the connection then. Shutdown counts the streams that are open.
+			go c.Shutdown(context.Background())
 		}
 	}
 }
