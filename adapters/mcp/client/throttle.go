@@ -1,37 +1,30 @@
 package client
 
-import "time"
+import (
+	"time"
+
+	"golang.org/x/time/rate"
+)
 
 // Throttle slows down who reads what a server sends by itself: a server that sends without end waits for its reader,
 // and takes little of a processor. One goroutine uses it at a time.
-type Throttle struct {
-	rate  float64 // bytes in a second
-	burst float64 // bytes at once
-	left  float64
-	at    time.Time // of left; zero before the first read
-}
+type Throttle struct{ limiter *rate.Limiter }
 
 // NewThrottle returns a Throttle for a number of bytes in a second, and for a burst that may come at once.
-func NewThrottle(rate, burst int) *Throttle {
-	return &Throttle{rate: float64(rate), burst: float64(burst)}
+func NewThrottle(perSecond, burst int) *Throttle {
+	return &Throttle{rate.NewLimiter(rate.Limit(perSecond), burst)}
 }
 
 // readCost is how many bytes a read counts for beyond those that were read.
 const readCost = 1 << 10
 
-// Pause counts a read of n bytes, and returns how long to wait before the next one.
-func (t *Throttle) Pause(n int) time.Duration {
-	now := time.Now()
-	if t.at.IsZero() {
-		t.left = t.burst
-	} else {
-		t.left = min(t.left+now.Sub(t.at).Seconds()*t.rate, t.burst)
+// Pause counts a read of n bytes, which may be more than the burst, and returns how long to wait before the next one.
+func (t *Throttle) Pause(n int) (pause time.Duration) {
+	now, burst := time.Now(), t.limiter.Burst()
+	for left := n + readCost; left > 0; left -= burst {
+		pause = t.limiter.ReserveN(now, min(left, burst)).DelayFrom(now)
 	}
-	t.at = now
-	if t.left -= float64(n + readCost); t.left >= 0 {
-		return 0
-	}
-	return time.Duration(-t.left / t.rate * float64(time.Second))
+	return pause
 }
 
 // The limits of messages that belong to no request.

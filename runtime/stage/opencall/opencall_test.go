@@ -97,8 +97,10 @@ func accept(content map[string]any) []adapters.Answer {
 	return []adapters.Answer{{Action: adapters.AnswerAccept, Content: content}}
 }
 
-func TestACallIsContinuedInAnyProcess(t *testing.T) {
-	for claim, elsewhere := range map[string]bool{"in the same one": false, "in another one": true} {
+// inEachProcess runs a test whose call is open here, and whose client comes there: to the same process, and to another
+// one.
+func inEachProcess(t *testing.T, test func(t *testing.T, here, there *Registry)) {
+	for claim, elsewhere := range map[string]bool{"in the same process": false, "in another one": true} {
 		t.Run(claim, func(t *testing.T) {
 			x := new(couriertest.Exchange)
 			here, _ := newRegistry(t, x)
@@ -106,33 +108,39 @@ func TestACallIsContinuedInAnyProcess(t *testing.T) {
 			if elsewhere {
 				there, _ = newRegistry(t, x)
 			}
-			ended := make(chan struct{})
-			first := here.Start(t.Context(), &client{}, options("ann"), askTwice, func() { close(ended) })
-			if first.Question == nil || here.Waiting() != 1 {
-				t.Fatalf("%+v", first)
-			}
-			second := there.Continue(t.Context(), first.Question.Open, accept(map[string]any{"a": 1}), &client{})
-			if second.Question == nil || second.Question.Questions[0].Key != "db.2" || second.Err != nil {
-				t.Fatalf("%+v", second)
-			}
-			last := &client{}
-			out := there.Continue(t.Context(), second.Question.Open, accept(nil), last)
-			if fmt.Sprint(out.Output) != "map[n:1 text:accept accept ]" || out.Err != nil || len(out.Report.Upstreams) != 1 {
-				t.Errorf("%+v", out)
-			}
-			<-ended
-			if seen := last.messages(); seen != "[after db.2]" && !elsewhere { // another process may drop progress
-				t.Errorf("the client that waits now has seen %s", seen)
-			}
-			again := there.Continue(t.Context(), second.Question.Open, accept(nil), last)
-			if f, ok := errors.AsType[*adapters.Fault](again.Err); !ok || f.Change != adapters.ChangeUnknown {
-				t.Errorf("%+v", again)
-			}
-			if here.Waiting() != 0 {
-				t.Errorf("%d calls wait", here.Waiting())
-			}
+			test(t, here, there)
 		})
 	}
+}
+
+func TestACallIsContinuedInAnyProcess(t *testing.T) {
+	inEachProcess(t, func(t *testing.T, here, there *Registry) {
+		ended := make(chan struct{})
+		first := here.Start(t.Context(), &client{}, options("ann"), askTwice, func() { close(ended) })
+		if first.Question == nil || here.Waiting() != 1 {
+			t.Fatalf("%+v", first)
+		}
+		second := there.Continue(t.Context(), first.Question.Open, accept(map[string]any{"a": 1}), &client{})
+		if second.Question == nil || second.Question.Questions[0].Key != "db.2" || second.Err != nil {
+			t.Fatalf("%+v", second)
+		}
+		last := &client{}
+		out := there.Continue(t.Context(), second.Question.Open, accept(nil), last)
+		if fmt.Sprint(out.Output) != "map[n:1 text:accept accept ]" || out.Err != nil || len(out.Report.Upstreams) != 1 {
+			t.Errorf("%+v", out)
+		}
+		<-ended
+		if seen := last.messages(); seen != "[after db.2]" && here == there { // another process may drop progress
+			t.Errorf("the client that waits now has seen %s", seen)
+		}
+		again := there.Continue(t.Context(), second.Question.Open, accept(nil), last)
+		if f, ok := errors.AsType[*adapters.Fault](again.Err); !ok || f.Change != adapters.ChangeUnknown {
+			t.Errorf("%+v", again)
+		}
+		if here.Waiting() != 0 {
+			t.Errorf("%d calls wait", here.Waiting())
+		}
+	})
 }
 
 func TestAFailureOfABackendTravels(t *testing.T) {
@@ -168,79 +176,63 @@ func TestACallOfAProcessThatHasEndedIsLost(t *testing.T) {
 }
 
 func TestAClientThatLeavesEndsTheCallAnywhere(t *testing.T) {
-	for claim, elsewhere := range map[string]bool{"in the same process": false, "in another one": true} {
-		t.Run(claim, func(t *testing.T) {
-			x := new(couriertest.Exchange)
-			here, _ := newRegistry(t, x)
-			there := here
-			if elsewhere {
-				there, _ = newRegistry(t, x)
+	inEachProcess(t, func(t *testing.T, here, there *Registry) {
+		working, ended := make(chan struct{}), make(chan struct{})
+		do := func(ctx context.Context, asker adapters.Asker, _ adapters.Client, _ *Report) (any, error) {
+			if _, err := asker.Ask(ctx, question("db.1"), nil); err != nil {
+				return nil, err
 			}
-			working, ended := make(chan struct{}), make(chan struct{})
-			do := func(ctx context.Context, asker adapters.Asker, _ adapters.Client, _ *Report) (any, error) {
-				if _, err := asker.Ask(ctx, question("db.1"), nil); err != nil {
-					return nil, err
-				}
-				close(working)
-				<-ctx.Done()
-				return nil, ctx.Err()
-			}
-			first := here.Start(t.Context(), &client{}, options(""), do, func() { close(ended) })
-			ctx, leave := context.WithCancel(t.Context())
-			go func() {
-				<-working
-				leave()
-			}()
-			if out := there.Continue(ctx, first.Question.Open, accept(nil), &client{}); out.Err == nil {
-				t.Errorf("%+v", out)
-			}
-			<-ended
-		})
-	}
+			close(working)
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+		first := here.Start(t.Context(), &client{}, options(""), do, func() { close(ended) })
+		ctx, leave := context.WithCancel(t.Context())
+		go func() {
+			<-working
+			leave()
+		}()
+		if out := there.Continue(ctx, first.Question.Open, accept(nil), &client{}); out.Err == nil {
+			t.Errorf("%+v", out)
+		}
+		<-ended
+	})
 }
 
 // The backend withdraws a question, and goes on. Its client brings the answer later.
 func TestAnAnswerToAQuestionThatWasWithdrawnIsRefused(t *testing.T) {
-	for claim, elsewhere := range map[string]bool{"in the same process": false, "in another one": true} {
-		t.Run(claim, func(t *testing.T) {
-			x := new(couriertest.Exchange)
-			here, _ := newRegistry(t, x)
-			there := here
-			if elsewhere {
-				there, _ = newRegistry(t, x)
+	inEachProcess(t, func(t *testing.T, here, there *Registry) {
+		withdraw, ended := make(chan struct{}), make(chan struct{})
+		do := func(ctx context.Context, asker adapters.Asker, _ adapters.Client, _ *Report) (any, error) {
+			asking, cancel := context.WithCancel(ctx)
+			go func() {
+				<-withdraw
+				cancel()
+			}()
+			if _, err := asker.Ask(asking, question("db.1"), nil); !errors.Is(err, context.Canceled) || ctx.Err() != nil {
+				t.Errorf("the withdrawn question: %v", err)
 			}
-			withdraw, ended := make(chan struct{}), make(chan struct{})
-			do := func(ctx context.Context, asker adapters.Asker, _ adapters.Client, _ *Report) (any, error) {
-				asking, cancel := context.WithCancel(ctx)
-				go func() {
-					<-withdraw
-					cancel()
-				}()
-				if _, err := asker.Ask(asking, question("db.1"), nil); !errors.Is(err, context.Canceled) || ctx.Err() != nil {
-					t.Errorf("the withdrawn question: %v", err)
-				}
-				answers, err := asker.Ask(ctx, question("db.2"), nil)
-				if err != nil || answers[0].Action != adapters.AnswerCancel {
-					t.Errorf("the next question: %v, %v", answers, err)
-				}
-				return "went on", nil
+			answers, err := asker.Ask(ctx, question("db.2"), nil)
+			if err != nil || answers[0].Action != adapters.AnswerCancel {
+				t.Errorf("the next question: %v, %v", answers, err)
 			}
-			first := here.Start(t.Context(), &client{}, options("ann"), do, func() { close(ended) })
-			close(withdraw)
-			<-ended
-			for range 2 {
-				out := there.Continue(t.Context(), first.Question.Open, accept(nil), &client{})
-				f, ok := errors.AsType[*adapters.Fault](out.Err)
-				if !ok || f.Change != adapters.ChangeUnknown || !strings.Contains(f.Message, "withdrew its question") {
-					t.Errorf("%+v", out)
-				}
+			return "went on", nil
+		}
+		first := here.Start(t.Context(), &client{}, options("ann"), do, func() { close(ended) })
+		close(withdraw)
+		<-ended
+		for range 2 {
+			out := there.Continue(t.Context(), first.Question.Open, accept(nil), &client{})
+			f, ok := errors.AsType[*adapters.Fault](out.Err)
+			if !ok || f.Change != adapters.ChangeUnknown || !strings.Contains(f.Message, "withdrew its question") {
+				t.Errorf("%+v", out)
 			}
-			here.Release(t.Context(), first.Question.Open)
-			if here.Waiting() != 0 {
-				t.Errorf("%d calls wait", here.Waiting())
-			}
-		})
-	}
+		}
+		here.Release(t.Context(), first.Question.Open)
+		if here.Waiting() != 0 {
+			t.Errorf("%d calls wait", here.Waiting())
+		}
+	})
 }
 
 // TestAnAnswerIsNotTakenForOneToTheNextQuestion has a client repeat the request with its first answer.
@@ -257,20 +249,12 @@ func TestAnAnswerIsNotTakenForOneToTheNextQuestion(t *testing.T) {
 }
 
 func TestACallThatIsReleasedEnds(t *testing.T) {
-	for claim, elsewhere := range map[string]bool{"in the same process": false, "in another one": true} {
-		t.Run(claim, func(t *testing.T) {
-			x := new(couriertest.Exchange)
-			here, _ := newRegistry(t, x)
-			there := here
-			if elsewhere {
-				there, _ = newRegistry(t, x)
-			}
-			ended := make(chan struct{})
-			first := here.Start(t.Context(), &client{}, options(""), askTwice, func() { close(ended) })
-			there.Release(t.Context(), first.Question.Open)
-			<-ended
-		})
-	}
+	inEachProcess(t, func(t *testing.T, here, there *Registry) {
+		ended := make(chan struct{})
+		first := here.Start(t.Context(), &client{}, options(""), askTwice, func() { close(ended) })
+		there.Release(t.Context(), first.Question.Open)
+		<-ended
+	})
 }
 
 func TestTooManyOpenCallsAreRefused(t *testing.T) {

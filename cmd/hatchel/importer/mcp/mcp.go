@@ -124,15 +124,14 @@ const sandboxText = "The sandbox of %s has no network and no path to write to. I
 
 // sandboxNote says what the sandbox of the program does not allow, and how an author allows it.
 func (s *Server) sandboxNote() string {
-	write := `"…"`
-	if len(s.directories) > 0 {
-		write = ""
-		for _, dir := range s.directories {
-			write += ", " + importer.Quote(dir)
-		}
-		write = write[len(", "):]
+	var write []string
+	for _, dir := range s.directories {
+		write = append(write, importer.Quote(dir))
 	}
-	return importer.WithoutCredentials(fmt.Sprintf(sandboxText, s.Name, write))
+	if write == nil {
+		write = []string{`"…"`}
+	}
+	return importer.WithoutCredentials(fmt.Sprintf(sandboxText, s.Name, strings.Join(write, ", ")))
 }
 
 // Import generates the connection of a server and its tools.
