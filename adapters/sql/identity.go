@@ -254,7 +254,22 @@ func (i *identifier) uncomputed(f *hcl.Frame, err error, purpose string) error {
 
 // lacks returns the fault of a caller who does not have what the identity needs.
 func (i *identifier) lacks(f *hcl.Frame, name, member, purpose string) error {
-	return i.fault(f, fmt.Sprintf("the caller has no %s, which %s", strings.TrimSpace(name+" "+member), purpose))
+	message := fmt.Sprintf("the caller has no %s, which %s", strings.TrimSpace(name+" "+member), purpose)
+	return i.faultWithFlag(f, message, callerFlag(name, member))
+}
+
+// callerFlag returns the flag that supplies a part of the caller, as callerPart names it.
+func callerFlag(name, member string) string {
+	member = strings.Trim(member, `"`)
+	switch {
+	case name == "subject":
+		return "--subject VALUE"
+	case name == "groups":
+		return "--group VALUE"
+	case name != "claim" && name != "header" || strings.Contains(member, "."):
+		return anyClaim
+	}
+	return "--" + name + " " + member + "=VALUE"
 }
 
 // unknown returns the fault of an instance that the connection does not have.
@@ -287,17 +302,25 @@ func callerPart(of string) (name, member string) {
 	return "", ""
 }
 
-// needsCaller is the hint for a call that nobody makes.
+// needsCaller begins the hint for a call that nobody makes; a flag follows.
 const needsCaller = "This call has no caller. Over HTTP, callers are known as auth declares it. For your own client " +
-	"over stdio, and for one call, supply claims: --claim tenant=acme"
+	"over stdio, and for one call, supply it: "
+
+// anyClaim is the end of the hint where it is not known what the call needs.
+const anyClaim = "--claim NAME=VALUE"
 
 // fault returns the fault of a call whose identity is not complete.
 func (i *identifier) fault(f *hcl.Frame, message string) error {
+	return i.faultWithFlag(f, message, anyClaim)
+}
+
+// faultWithFlag returns such a fault. Its hint for a call that nobody makes has a flag that says who does.
+func (i *identifier) faultWithFlag(f *hcl.Frame, message, flag string) error {
 	fault := &adapters.Fault{Message: message, NotSent: true, SaysNotSent: true}
 	caller := f.ReadCaller()
 	claims, _ := value.Resolve(caller["claims"])
 	if m, _ := claims.(map[string]any); len(m) == 0 && caller["subject"] == nil {
-		fault.Hint = needsCaller
+		fault.Hint = needsCaller + flag
 	}
 	return fault
 }

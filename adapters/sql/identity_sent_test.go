@@ -140,7 +140,7 @@ func TestAnIncompleteIdentityIsSentNowhere(t *testing.T) {
 					t.Errorf("a stream fails with %v", err)
 				}
 				claims, _ := c.caller["claims"].(map[string]any)
-				if (f.Hint == needsCaller) != (len(claims) == 0) {
+				if (f.Hint == needsCaller+"--claim region=VALUE") != (len(claims) == 0) {
 					t.Errorf("the hint is %q", f.Hint)
 				}
 				if _, err := write.As(c.caller).Plan(t.Context(), `{}`); err == nil {

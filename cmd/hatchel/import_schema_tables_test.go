@@ -40,7 +40,7 @@ var importCases = map[string]importCase{
 			"CREATE TABLE zoo_granted (id int PRIMARY KEY, a text NOT NULL, b text, c text NOT NULL DEFAULT 'x', hidden text)",
 			"CREATE TABLE zoo_read (id int PRIMARY KEY, a text)",
 			"CREATE TABLE zoo_rows (id int PRIMARY KEY, a text)", "ALTER TABLE zoo_rows ENABLE ROW LEVEL SECURITY",
-			"CREATE POLICY p ON zoo_rows FOR SELECT USING (true)",
+			"CREATE POLICY p ON zoo_rows FOR SELECT USING (a = current_setting('zoo.tenant'))",
 			"CREATE TABLE zoo_filled (id int PRIMARY KEY, a text, words tsvector NOT NULL)",
 			"CREATE TRIGGER t BEFORE INSERT OR UPDATE ON zoo_filled FOR EACH ROW EXECUTE FUNCTION " +
 				"tsvector_update_trigger('words', 'pg_catalog.english', 'a')",

@@ -51,7 +51,8 @@ type table struct {
 	noInsert, noUpdate    string           // why the database takes no such statement; empty if it may
 	noKey                 string           // why there is no key although the table has one
 	conditions            []string         // of CHECK constraints, as SQL
-	note, writeNote       string           // what the database does besides; the second concerns statements that write
+	writeNote             string           // what the database does besides when a statement writes
+	rowSecurity           bool             // policies choose the rows that the role reads and writes
 	fills                 bool             // a trigger may set columns of a row that is inserted
 }
 
@@ -125,7 +126,7 @@ func readTables(ctx context.Context, d dialect, q Query, r *importer.Result) ([]
 		if t == nil {
 			t = &table{schema: id[0], name: id[1], ref: str(row, "table_ref"), qualified: truth(row, "qualified"),
 				view: truth(row, "is_view"), noInsert: str(row, "no_insert"), noUpdate: str(row, "no_update"),
-				fills: truth(row, "fills"), note: str(row, "note"), writeNote: str(row, "write_note")}
+				fills: truth(row, "fills"), rowSecurity: truth(row, "row_security"), writeNote: str(row, "write_note")}
 			t.comment = r.Describe(t.origin(), "the comment of the table", str(row, "table_comment"), "", maxComment)
 			byName[id] = t
 			if !nameable(id[0]) || !nameable(id[1]) {

@@ -42,7 +42,7 @@ func (postgres) columns(ctx context.Context, q Query) ([]map[string]any, error) 
   FROM leaf JOIN pg_catalog.pg_type p ON p.oid = leaf.oid
   WHERE p.typtype = 'd' OR p.typinput = 'pg_catalog.array_in'::regproc)
 SELECT c.nspname AS table_schema, c.relname AS table_name, c.relkind IN ('v', 'm') AS is_view,
-  c.qualified, c.no_insert, c.no_update, c.fills, c.note, c.write_note,
+  c.qualified, c.no_insert, c.no_update, c.fills, c.row_security, c.write_note,
   CASE WHEN c.qualified THEN quote_ident(c.nspname) || '.' ELSE '' END || quote_ident(c.relname) AS table_ref,
   pg_catalog.obj_description(c.oid, 'pg_class') AS table_comment,
   a.attname AS column_name, quote_ident(a.attname) AS column_ref,
@@ -72,8 +72,7 @@ FROM (SELECT c.oid, c.relname, c.relkind, n.nspname, NOT pg_catalog.pg_table_is_
       THEN 'the table is partitioned and has no partition' ELSE `+mayWrite("INSERT", "3", "a", "8")+` END AS no_insert,
     `+mayWrite("UPDATE", "2", "w", "4")+` AS no_update,
     EXISTS (SELECT 1 FROM pg_catalog.pg_trigger g WHERE`+insertTrigger+`) AS fills,
-    CASE WHEN pg_catalog.row_security_active(c.oid) THEN
-      'row-level security applies: the tools see and write what its policies allow the role' END AS note,
+    pg_catalog.row_security_active(c.oid) AS row_security,
     concat_ws('; ',
       (SELECT 'the rule ' || min(r.rulename) || ' does more than the statement' FROM pg_catalog.pg_rewrite r
         WHERE r.ev_class = c.oid AND r.ev_type IN ('2', '3') AND NOT r.is_instead AND r.ev_enabled <> 'D'

@@ -219,10 +219,12 @@ func (g *generator) addTable(ctx context.Context, q Query, t *table) error {
 		g.result.Lose(t.origin(), tableLeftOut, why, "")
 		return nil
 	}
-	for _, note := range []string{t.note, t.writeNote} {
-		if note != "" && !t.view && (g.options.Writes || note == t.note) {
-			g.result.Lose(t.origin(), "rules of the database", note, "")
-		}
+	const rules = "rules of the database"
+	if t.rowSecurity && !t.view {
+		g.result.Lose(t.origin(), rules, "row-level security applies: the tools see and write what its policies allow the role", "")
+	}
+	if t.writeNote != "" && !t.view && g.options.Writes {
+		g.result.Lose(t.origin(), rules, t.writeNote, "")
 	}
 	if g.options.Writes && !t.view {
 		if err := g.checkDefaults(ctx, q, t); err != nil {
@@ -234,8 +236,12 @@ func (g *generator) addTable(ctx context.Context, q Query, t *table) error {
 }
 
 // unreadable selects no rows of a table, and returns why that fails: what a view selects from is gone, or the role
-// may not read it. The error is that of the connection.
+// may not read it. The error is that of the connection. A table with row-level security is not asked, because its
+// policies may need settings of a caller, as session of a connection sends them; the catalog has its privileges.
 func unreadable(ctx context.Context, q Query, t *table) (why string, err error) {
+	if t.rowSecurity && !t.view {
+		return "", nil
+	}
 	columns := "*"
 	for i, c := range t.readable() {
 		if i == 0 {
