@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -23,6 +24,7 @@ import (
 	"hatchel/runtime/observe/event"
 	"hatchel/runtime/observe/metrics"
 	"hatchel/runtime/observe/probe"
+	"hatchel/runtime/observe/recent"
 	"hatchel/runtime/observe/trace"
 	"hatchel/runtime/stage/files"
 	"hatchel/runtime/stage/limit"
@@ -65,6 +67,7 @@ type processCaches struct {
 	waiters   *call.Waiters
 	exporters shared[*trace.Exporter]
 	events    *event.Ring
+	recent    func() *recent.Log
 	refusals  event.Refusals
 	secrets   result.Rotation
 
@@ -88,6 +91,7 @@ func (b Build) withDefaults(ctx context.Context) *Build {
 		b.caches = &processCaches{
 			limiter: limit.New(b.State.OpenStore), results: result.NewCache(), waiters: call.NewWaiters(),
 			events: event.NewRing(b.State.Process.Name()),
+			recent: sync.OnceValue(func() *recent.Log { return recent.NewLog(b.State.Process.Name()) }),
 		}
 	}
 	return &b

@@ -32,6 +32,9 @@ func (c *compiler) openEvents() {
 		p.Hooks = append(p.Hooks, hook.New(decl, env))
 	}
 	c.g.Env.Events, c.g.Env.Refusals = event.NewPublisher(p), &b.caches.refusals
+	if c.g.Console != nil {
+		c.g.Env.Recent = b.caches.recent()
+	}
 }
 
 // EndEvents publishes that the server begins to stop.

@@ -74,7 +74,7 @@ func NewHost(ctx context.Context, o HostOptions) *Host {
 	h.build.State.Tasks.SetAudience(&h.clients)
 	h.build.State.Process.SetLog(h.build.Log)
 	h.telemetry.host = h
-	h.operator = operator.New(h, h.build.State, h.build.caches.events, h.build.Log)
+	h.operator = operator.New(h, h.build.State, h.build.caches.events, h.build.caches.recent, h.build.Log)
 	h.build.State.Observe(h.operator)
 	h.build.State.OnRevocation(func() {
 		h.retainCallers(h.Current())

@@ -13,6 +13,7 @@ import (
 	"hatchel/runtime/durable/state"
 	"hatchel/runtime/edge/mcp"
 	"hatchel/runtime/observe/metrics"
+	"hatchel/runtime/observe/recent"
 	"hatchel/runtime/stage/approval"
 	"hatchel/runtime/stage/elicit"
 	"hatchel/runtime/stage/failure"
@@ -32,6 +33,7 @@ type approvals struct {
 	elicitation *elicit.Exchange
 	waiting     *waiting
 	view        approvalView
+	entry       recent.Entry // of the call
 
 	mayBecomeTask bool // the call becomes a task when it has to wait for an operator
 	noWait        bool // the caller is answered when the call has to wait for an operator
@@ -128,6 +130,7 @@ func (s *approvals) awaitOperator() error {
 		return err
 	}
 	if a.Status == approval.Pending {
+		s.entry.SetApproval(a.ID)
 		p.enqueueApprovalEvents(s.call.Frame.Context, a, s.operatorRules)
 		if isNew {
 			p.publishRequest(s.call.Frame.Context, a, s.call.Owner)

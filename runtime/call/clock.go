@@ -30,6 +30,7 @@ type clock struct {
 	limits  heldLimits  // that count the call
 
 	started time.Time
+	events  *callEvents     // of the call
 	offset  time.Duration   // time that the call has run before started
 	stopCtx context.Context // ends when the call must: that of the generation or of the task
 	pinned  bool            // the generation stays for as long as the call takes
@@ -196,6 +197,7 @@ func (k *clock) whileWaiting(
 	watching.Wait()
 	unhook()
 	k.started = k.started.Add(waited)
+	k.events.entry.Wait(began, waited)
 	switch {
 	case err == nil || errors.Is(err, mcp.ErrSuspended):
 		return err

@@ -104,6 +104,7 @@ func (o *Operation) newCall(ctx context.Context, caller eval.Caller, client adap
 	c.operation, c.frame = o, &c.memory
 	c.result.Buffers = result.BorrowBuffers()
 	c.clock.begin(ctx, o, c.frame)
+	c.clock.events = &c.events
 	c.frame.Caller = caller
 	if o.Env.Observer != nil {
 		c.frame.Branch = o.Env.Observer.Branch

@@ -59,9 +59,9 @@ func (c *engine) checkVisible(name string) error {
 func (c *engine) admit(in inputs) error {
 	err := c.validate(in)
 	if err == nil {
-		if c.events.publisher != nil {
+		if c.events.areRead() {
 			f := c.facts()
-			c.events.publishStart(&f)
+			c.events.publishStart(&f, c.clock.started)
 		}
 		err = c.resolveFiles()
 	}

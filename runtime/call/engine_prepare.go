@@ -37,7 +37,7 @@ func (c *engine) approvals() *approvals {
 	s := &approvals{
 		approvalState: c.approval, program: c.program, call: &c.action, clock: &c.clock, caller: c.caller,
 		elicitation: c.elicitation, mayBecomeTask: c.progress.mayBecomeTask,
-		noWait: c.request != nil && c.request.NoWait,
+		noWait: c.request != nil && c.request.NoWait, entry: c.events.entry,
 	}
 	if c.approval != nil {
 		s.waiting = c.waiting()

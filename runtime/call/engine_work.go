@@ -87,13 +87,13 @@ func (c *engine) runStep(s *Step) (err error) {
 	published := c.operation.Kind == "tool" && c.events.wantsSteps()
 	var began time.Time
 	if published {
-		began, c.action.Attempts = time.Now(), 0
+		began, c.action.Attempts, c.action.Pages = time.Now(), 0, 0
 	}
 	end := s.run(&c.action)
 	c.operation.Env.Observer.observe(s, end)
 	if published && interimOutcome(end.err) == "" {
 		f := c.facts()
-		c.events.publishStep(&f, s, &c.action, end, time.Since(began))
+		c.events.publishStep(&f, s, &c.action, end, began)
 	}
 	return end.err
 }

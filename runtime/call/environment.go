@@ -13,6 +13,7 @@ import (
 	"hatchel/runtime/edge/mcp"
 	"hatchel/runtime/observe/event"
 	"hatchel/runtime/observe/metrics"
+	"hatchel/runtime/observe/recent"
 	"hatchel/runtime/stage/approval"
 	"hatchel/runtime/stage/elicit"
 	"hatchel/runtime/stage/files"
@@ -44,6 +45,7 @@ type Environment struct {
 	Metrics    *metrics.Metrics // nil where nothing is measured
 	Events     *event.Publisher // nil where nothing reads events
 	Refusals   *event.Refusals  // those of the process; nil with Events
+	Recent     *recent.Log      // nil where calls are not kept for the console; else Events is not nil
 	// MetricCallers is how many callers have metrics of their own.
 	MetricCallers int
 	State         State

@@ -16,6 +16,7 @@ import (
 	"hatchel/runtime/edge/mcp"
 	"hatchel/runtime/observe/event"
 	"hatchel/runtime/observe/metrics"
+	"hatchel/runtime/observe/recent"
 	"hatchel/runtime/stage/approval"
 	"hatchel/runtime/stage/result"
 )
@@ -23,6 +24,8 @@ import (
 // callEvents are the events of one call.
 type callEvents struct {
 	publisher *event.Publisher // nil when nobody wants them
+	log       *recent.Log      // nil where calls are not kept for the console
+	entry     recent.Entry     // of the call in log
 	request   *mcp.CallRequest // nil for the call of a task
 	task      string           // that the call belongs to; empty for none
 	started   bool             // the beginning was published
@@ -46,9 +49,9 @@ var kindsOfCalls = eventkind.Of(eventkind.ToolCall, eventkind.ToolStep, eventkin
 	eventkind.ResourceRead, eventkind.Refused, eventkind.Limit)
 
 // beginEvents decides whether the events of a call are published, and returns its events. When nobody wants them, it is
-// one atomic load. The request is nil for the call of a task.
+// one atomic load, and they are kept for the console alone. The request is nil for the call of a task.
 func (o *Operation) beginEvents(request *mcp.CallRequest, recorded *auditCall) callEvents {
-	e := callEvents{request: request}
+	e := callEvents{request: request, log: o.recent}
 	if o.events.WantsAny(kindsOfCalls) {
 		e.publisher = o.events
 	}
@@ -89,14 +92,18 @@ func (b *buffer) release() {
 	}
 }
 
-// publishStart publishes that a call of a tool begins, once its arguments were validated.
-func (e *callEvents) publishStart(f *facts) {
+// areRead reports whether anything reads the events of the call.
+func (e *callEvents) areRead() bool { return e.publisher != nil || e.log != nil }
+
+// publishStart publishes and keeps that a call of a tool begins, once its arguments were validated. The call has begun
+// at a time before that.
+func (e *callEvents) publishStart(f *facts, began time.Time) {
 	kind := eventKinds[f.operation.Kind].start
-	if e.publisher == nil || e.started || kind == eventkind.None {
+	if !e.areRead() || e.started || kind == eventkind.None {
 		return
 	}
 	e.started = true
-	if !e.publisher.Wants(kind) {
+	if e.log == nil && !e.publisher.Wants(kind) {
 		return
 	}
 	b := buffers.Get().(*buffer)
@@ -104,6 +111,7 @@ func (e *callEvents) publishStart(f *facts) {
 	published := event.Call{Kind: kind, Name: f.operation.Decl.Name}
 	e.describe(&published, f)
 	e.describeStart(&published, f, b)
+	e.entry = e.log.Begin(&published, began)
 	e.publisher.Call(f.arguments.frame.Context, &published)
 }
 
@@ -114,7 +122,7 @@ func (e *callEvents) describe(to *event.Call, f *facts) {
 
 // describeStart adds what is known when a call begins.
 func (e *callEvents) describeStart(to *event.Call, f *facts, b *buffer) {
-	if e.publisher.Arguments {
+	if f.operation.events.Arguments {
 		var recorded recordedArguments
 		recorded, b.input = f.arguments.record(b.input[:0])
 		to.Input, to.InputSize = recorded.text, recorded.size
@@ -156,15 +164,15 @@ func appendClient(dst, info []byte) []byte {
 	return append(dst, '"')
 }
 
-// publishEnd publishes what the call came to, before it is answered.
+// publishEnd publishes and keeps what the call came to, before it is answered.
 func (e *callEvents) publishEnd(ctx context.Context, end *ending) {
-	if e.publisher == nil {
+	if !e.areRead() {
 		return
 	}
-	e.publishStart(&end.facts) // of a call that was refused before its arguments were validated
+	e.publishStart(&end.facts, end.started) // of a call that was refused before its arguments were validated
 	e.publishRefusal(ctx, end)
 	kind := eventKinds[end.operation.Kind].end
-	if !e.publisher.Wants(kind) {
+	if e.entry.IsZero() && !e.publisher.Wants(kind) {
 		return
 	}
 	b := buffers.Get().(*buffer)
@@ -185,12 +193,27 @@ func (e *callEvents) publishEnd(ctx context.Context, end *ending) {
 		if failures := end.result.Failures; failures.Failed > 0 {
 			published.Failures, published.Error = describeFailures(failures, end.arguments)
 		}
-		if e.publisher.Results && kind == eventkind.ToolResult {
+		if end.operation.events.Results && kind == eventkind.ToolResult {
 			b.output, published.OutputSize = appendOutput(b.output[:0], end.result, end.arguments)
 			published.Output = b.output
 		}
 	}
+	if !e.entry.IsZero() {
+		e.entry.End(&published, end.hiddenCause(), time.Now())
+	}
 	e.publisher.Call(ctx, &published)
+}
+
+// hiddenCause returns why the call has failed beside its message, for operators: without secrets and sensitive inputs.
+func (e *ending) hiddenCause() string {
+	cause := e.result.Failures.Cause
+	if e.failed != nil {
+		cause = e.failed.Cause
+	}
+	if cause == nil {
+		return ""
+	}
+	return cutMessage(e.arguments.hide(cause.Error()))
 }
 
 // describeFailures returns the failures after which the call went on as its events have them, and the message of the
@@ -232,7 +255,7 @@ func appendOutput(dst []byte, r *result.Result, hide callArguments) (_ []byte, s
 
 // publishRefusal counts a call that was refused, for an event a second.
 func (e *callEvents) publishRefusal(ctx context.Context, end *ending) {
-	if end.outcome != audit.Refused || end.failed == nil {
+	if e.publisher == nil || end.outcome != audit.Refused || end.failed == nil {
 		return
 	}
 	r := event.Refusal{
@@ -246,14 +269,14 @@ func (e *callEvents) publishRefusal(ctx context.Context, end *ending) {
 }
 
 // wantsSteps reports whether anybody reads what the steps of the call came to.
-func (e *callEvents) wantsSteps() bool { return e.publisher.Wants(eventkind.ToolStep) }
+func (e *callEvents) wantsSteps() bool { return !e.entry.IsZero() || e.publisher.Wants(eventkind.ToolStep) }
 
-// publishStep publishes what a step came to that ran with the call of its backend.
-func (e *callEvents) publishStep(f *facts, s *Step, call *adapters.Call, end stepEnd, took time.Duration) {
+// publishStep publishes and keeps what a step came to that began at a time and ran with the call of its backend.
+func (e *callEvents) publishStep(f *facts, s *Step, call *adapters.Call, end stepEnd, began time.Time) {
 	published := event.Step{
 		Tool: f.operation.Decl.Name, ID: e.callID(), Subject: f.caller.Subject, Owner: f.owner,
-		Step: s.Decl.Name, Kind: s.Decl.Backend.Kind, Connection: s.connection, Duration: took,
-		Outcome: backendOutcome(call.Frame.Context, end.err), Attempts: call.Attempts,
+		Step: s.Decl.Name, Kind: s.Decl.Backend.Kind, Connection: s.connection, Duration: time.Since(began),
+		Outcome: backendOutcome(call.Frame.Context, end.err), Attempts: call.Attempts, Pages: call.Pages,
 	}
 	if s.Decl.Name == "" {
 		published.Step = s.Decl.Backend.Kind
@@ -273,6 +296,7 @@ func (e *callEvents) publishStep(f *facts, s *Step, call *adapters.Call, end ste
 		}
 		published.Rows, published.Bytes = measureOutput(end.output)
 	}
+	e.entry.Step(&published, began)
 	e.publisher.Step(call.Frame.Context, &published)
 }
 

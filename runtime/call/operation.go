@@ -16,6 +16,7 @@ import (
 	"hatchel/runtime/edge/mcp"
 	"hatchel/runtime/observe/event"
 	"hatchel/runtime/observe/metrics"
+	"hatchel/runtime/observe/recent"
 	"hatchel/runtime/stage/failure"
 	"hatchel/runtime/stage/policy"
 	"hatchel/runtime/stage/result"
@@ -42,6 +43,7 @@ type Operation struct {
 
 	meter             *metrics.Operation // nil where nothing is measured
 	events            *event.Publisher   // nil where nothing reads events about the operation
+	recent            *recent.Log        // nil where its calls are not kept for the console; else events is not nil
 	errorText         *hcl.TextTemplate  // reports failures; nil for their own messages
 	spanName          string             // of calls that are traced
 	hasEffects        bool
@@ -61,6 +63,9 @@ func (o *Operation) Init(env *Environment, kind string, decl *hcl.Operation, err
 	o.takesFiles = decl.Input.HoldsFile()
 	if kind != "completion" && kind != "before" {
 		o.meter, o.events = env.Metrics.Operation(kind, decl.Name), env.Events.For(kind, decl.Name)
+	}
+	if kind == "tool" {
+		o.recent = env.Recent
 	}
 }
 

@@ -157,7 +157,7 @@ func (c *engine) resumeTask(t *task.Task, sent map[string]any) error {
 		return err
 	}
 	f := c.facts()
-	c.events.publishStart(&f)
+	c.events.publishStart(&f, c.clock.started)
 	if c.approval != nil && c.approval.Stage == approvalWaiting { // nothing was done yet
 		c.approval.task = t.ID()
 		return c.runTool(inputs{admitted: true})

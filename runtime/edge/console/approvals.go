@@ -13,7 +13,6 @@ import (
 	"hatchel/runtime/durable/audit"
 	"hatchel/runtime/edge/operator"
 	"hatchel/runtime/edge/served"
-	"hatchel/runtime/observe/event"
 	"hatchel/runtime/stage/approval"
 )
 
@@ -250,7 +249,7 @@ func (c *Console) findCall(q *request, a *approval.Approval) string {
 	if a.CallID == "" || !q.isViewer {
 		return ""
 	}
-	found, _, err := c.readCalls(q, new(event.Query), a.CallID)
+	found, _, err := c.recentCalls(q, operator.CallQuery{ID: a.CallID}, 1, nil)
 	if err != nil || len(found) == 0 {
 		return ""
 	}

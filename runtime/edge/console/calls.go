@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
 	"slices"
 	"time"
@@ -16,88 +15,49 @@ import (
 	"hatchel/runtime/edge/mcp"
 	"hatchel/runtime/edge/operator"
 	"hatchel/runtime/observe/event"
+	"hatchel/runtime/observe/recent"
 )
 
 const callsPath = "/console/calls"
 
-// callEvent is what the pages of calls read of an event.
-type callEvent struct {
-	Time     time.Time       `json:"time"`
-	Tool     string          `json:"tool"`
-	ID       string          `json:"tool_call_id"`
-	Input    json.RawMessage `json:"input"`
-	Caller   callerName      `json:"caller"`
-	TraceID  string          `json:"trace_id"`
-	Step     string          `json:"step"`
-	Kind     string          `json:"kind"`
-	Target   string          `json:"connection"`
-	Duration float64         `json:"ms"`
-	Outcome  string          `json:"outcome"`
-	Output   json.RawMessage `json:"output"`
-	Error    string          `json:"error"`
-	Rule     string          `json:"rule"`
-	Rows     int             `json:"rows"`
-	Attempts int             `json:"attempts"`
-	Approval struct {
-		ID     string `json:"id"`
-		CallID string `json:"tool_call_id"` // of the call that has requested it
-	} `json:"approval"`
-}
-
-// callerName is who makes a call, for people.
-type callerName struct {
-	Subject string `json:"subject"`
-	Client  string `json:"client"`
-}
-
-// callView is one call, as its events tell it.
+// callView is one call as the pages of calls show it.
 type callView struct {
-	Began, Ended callEvent // zero for what is not known
-	Steps        []callEvent
-	Approval     string // that the call has requested; empty for none
-	Decided      bool   // the Approval
-}
-
-// ID returns the ID of the call.
-func (v *callView) ID() string { return v.firstEvent().ID }
-
-// Tool returns the name of the tool.
-func (v *callView) Tool() string { return v.firstEvent().Tool }
-
-// firstEvent returns the first event of the call that is known.
-func (v *callView) firstEvent() callEvent {
-	switch {
-	case v.Began.ID != "":
-		return v.Began
-	case len(v.Steps) > 0:
-		return v.Steps[0]
-	}
-	return v.Ended
-}
-
-// Waits reports whether the call, or the same call made again, waits for its approval.
-func (v *callView) Waits() bool {
-	return v.Approval != "" && !v.Decided && (v.Ended.Outcome == "" || v.Ended.Outcome == audit.Asked)
+	*recent.Call
+	Waits bool // for its approval, or the same call made again does
 }
 
 // State returns the outcome of the call, or what it does.
 func (v *callView) State() condition {
-	if v.Waits() {
+	switch {
+	case v.Waits:
 		return waitsForApproval
-	}
-	if v.Ended.Outcome == "" {
+	case v.End == nil:
 		return condition{"off", "running"}
 	}
-	return stateOf(v.Ended.Outcome)
+	return stateOf(v.End.Outcome)
+}
+
+// hasFailed reports whether the call has ended without doing all that was asked.
+func (v *callView) hasFailed() bool {
+	class := v.State().Class
+	return !v.Waits && (class == "bad" || class == "warn")
 }
 
 // Waited returns how long the call has waited for people, which its duration leaves out; empty for a call that has not.
 func (v *callView) Waited() string {
-	waited := v.Ended.Time.Sub(v.Began.Time) - milliseconds(v.Ended.Duration)
-	if v.Began.ID == "" || v.Ended.ID == "" || waited < 10*time.Millisecond {
+	if v.End == nil || v.End.After-v.End.Took < 10*time.Millisecond {
 		return ""
 	}
-	return duration(waited.Round(time.Millisecond))
+	return duration((v.End.After - v.End.Took).Round(time.Millisecond))
+}
+
+// ClientName returns the name of the client of the caller; empty when it is not known.
+func (v *callView) ClientName() string {
+	var name string
+	if json.Unmarshal([]byte(v.Client), &name) != nil {
+		return "" // the client has not introduced itself
+	}
+	return name
 }
 
 // callKinds are the events that calls consist of.
@@ -107,11 +67,10 @@ var callKinds = eventkind.Of(eventkind.ToolCall, eventkind.ToolStep, eventkind.T
 // listen returns the events that a person may follow: all, or where they may not, those of their own calls; then it
 // sets query.Own. The error has its reason for people where no events can be followed.
 func (c *Console) listen(q *request, query *event.Query) (*event.Listener, error) {
-	isOperator := c.Host.Authenticator() == nil || q.isAdmin()
-	l, err := c.Host.Operator().ListenInConsole(q.Context(), q.caller, isOperator, *query)
+	l, err := c.Host.Operator().ListenInConsole(q.Context(), q.caller, c.isOperator(q), *query)
 	if errors.As(err, new(*operator.ForbiddenError)) && q.session.Identity != nil {
 		query.Own = true
-		l, err = c.Host.Operator().ListenInConsole(q.Context(), q.caller, isOperator, *query)
+		l, err = c.Host.Operator().ListenInConsole(q.Context(), q.caller, c.isOperator(q), *query)
 	}
 	switch {
 	case errors.Is(err, event.ErrTooMany), errors.Is(err, event.ErrTooManyOfCaller):
@@ -123,59 +82,31 @@ func (c *Console) listen(q *request, query *event.Query) (*event.Listener, error
 	return l, err
 }
 
-// readCalls returns the calls that the kept events tell of, the oldest first, and the place after these events. Wanted
-// selects calls by their ID; empty for all. Without authentication they are those of the console.
-func (c *Console) readCalls(
-	q *request, query *event.Query, wanted string,
-) (calls []*callView, place string, err error) {
-	query.Kinds = callKinds
-	l, err := c.listen(q, query)
+// isOperator reports whether the person who is signed in operates the server: everybody on its machine does where there
+// is no authentication.
+func (c *Console) isOperator(q *request) bool { return c.Host.Authenticator() == nil || q.isAdmin() }
+
+// recentCalls returns the latest calls that the person may see, the newest first and at most limit of them, and whether
+// these are their own only. Wanted selects some of those that the query does; nil for all.
+func (c *Console) recentCalls(
+	q *request, query operator.CallQuery, limit int, wanted func(*callView) bool,
+) (views []*callView, own bool, err error) {
+	found, own, err := c.Host.Operator().RecentCalls(q.Context(), q.caller, c.isOperator(q), query)
 	if err != nil {
-		return nil, "", err
+		return nil, false, err
 	}
-	defer l.Close()
-	byID := map[string]*callView{}
-	for {
-		events, err := l.Next(q.Context())
-		if errors.Is(err, io.EOF) {
-			if q.session.Identity == nil {
-				calls = slices.DeleteFunc(calls, func(v *callView) bool { return v.Began.Caller.Client != clientName })
-			}
-			return calls, string(l.AppendPlace(nil)), nil
+	for _, call := range slices.Backward(found) {
+		if len(views) == limit {
+			break
 		}
-		if err != nil {
-			return nil, "", err
-		}
-		for i := range events {
-			var e callEvent
-			if events[i].Kind == eventkind.Gap || json.Unmarshal(events[i].Data, &e) != nil {
-				continue
-			}
-			e.ID = cmp.Or(e.ID, e.Approval.CallID)
-			if wanted != "" && e.ID != wanted {
-				continue
-			}
-			v := byID[e.ID]
-			if e.Approval.ID != "" {
-				if v != nil {
-					v.Approval, v.Decided = e.Approval.ID, events[i].Kind == eventkind.ApprovalDecided
-				}
-				continue
-			}
-			if v == nil {
-				v = new(callView)
-				byID[e.ID], calls = v, append(calls, v)
-			}
-			switch events[i].Kind {
-			case eventkind.ToolCall:
-				v.Began = e
-			case eventkind.ToolStep:
-				v.Steps = append(v.Steps, e)
-			case eventkind.ToolResult:
-				v.Ended = e
-			}
+		v := &callView{Call: call}
+		v.Waits = call.Approval != "" && (call.End == nil || call.End.Outcome == audit.Asked) &&
+			c.Host.Operator().IsPending(q.Context(), call.Approval)
+		if wanted == nil || wanted(v) {
+			views = append(views, v)
 		}
 	}
+	return views, own, nil
 }
 
 // callsData is the data of the list of calls.
@@ -184,7 +115,7 @@ type callsData struct {
 	Failed       bool
 	Own          bool // the person sees their own calls only
 	Rows         []*callView
-	Share        string // name of the stream among the tabs of the session; empty without authentication
+	Share        string // name of the stream among the tabs of the session
 	After        string // the place that the page has reached in the stream
 }
 
@@ -194,25 +125,23 @@ const callsPerPage = 100
 // tabs with different filters share one stream.
 func (c *Console) calls(q *request) (*answer, error) {
 	values := q.URL.Query()
-	data := &callsData{Tool: values.Get("tool"), Caller: values.Get("caller"), Failed: values.Has("failed")}
-	if q.session.Identity != nil {
-		data.Share = digest.Of(q.session.ID).String()
+	data := &callsData{
+		Tool: values.Get("tool"), Caller: values.Get("caller"), Failed: values.Has("failed"),
+		Share: digest.Of(q.session.ID).String(),
 	}
-	query := event.Query{Tool: data.Tool, Caller: data.Caller}
-	found, place, err := c.readCalls(q, &query, "")
+	l, err := c.listen(q, &event.Query{Kinds: callKinds})
 	if err != nil {
 		return nil, err
 	}
-	data.After, data.Own = place, query.Own
-	for _, v := range slices.Backward(found) {
-		if len(data.Rows) == callsPerPage {
-			break
-		}
-		if !data.Failed || !v.Waits() && (v.State().Class == "bad" || v.State().Class == "warn") {
-			data.Rows = append(data.Rows, v)
-		}
+	data.After = string(l.AppendPlace(nil)) // what is published from now on follows
+	l.Close()
+	var wanted func(*callView) bool
+	if data.Failed {
+		wanted = (*callView).hasFailed
 	}
-	return &answer{template: "calls", title: "Calls", data: data}, nil
+	query := operator.CallQuery{Tool: data.Tool, Caller: data.Caller}
+	data.Rows, data.Own, err = c.recentCalls(q, query, callsPerPage, wanted)
+	return &answer{template: "calls", title: "Calls", data: data}, err
 }
 
 // checkViewer returns why a person may not see the console any more, after another configuration is served.
@@ -221,7 +150,7 @@ func (c *Console) checkViewer(q *request) error {
 	if now.block = c.Host.Current().Console; now.block != nil {
 		c.setSession(&now, q.session)
 	}
-	if now.block == nil || permitIdentifiedViewer(c, &now) != "" {
+	if now.block == nil || permitViewer(c, &now) != "" {
 		return &operator.ForbiddenError{Why: "This person may not look at the console any more"}
 	}
 	return nil

@@ -66,7 +66,7 @@ func TestTheLatestCallsAreListedAndOneIsShown(t *testing.T) {
 		t.Error("a sensitive input is shown")
 	}
 	if n := strings.Count(one.body, "<rect"); n != 4 { // with the step that was skipped
-		t.Errorf("the picture has %d bars", n)
+		t.Errorf("the timeline has %d bars", n)
 	}
 	if got := attr(one.find("again"), "href"); !strings.HasPrefix(got, "/console/tools/report?arguments=%7B") {
 		t.Errorf("the call is made again by %q", got)

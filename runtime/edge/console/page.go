@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"embed"
 	"encoding/json"
+	"fmt"
 	"html/template"
 	"strings"
 	"sync"
@@ -41,7 +42,7 @@ var routes = []route{
 	{"POST /console/approvals/{id}/decide", permitDecision, (*Console).decide},
 	{"POST /console/approvals/{id}/look", permitDecision, (*Console).lookAgain},
 	{"GET /console/calls", permitViewer, (*Console).calls},
-	{"GET /console/calls/events", permitIdentifiedViewer, (*Console).callEvents},
+	{"GET /console/calls/events", permitViewer, (*Console).callEvents},
 	{"GET /console/calls/{id}", permitViewer, (*Console).oneCall},
 	{"GET /console/reload", permitViewer, (*Console).reload},
 	{"POST /console/reload", permitOperator, (*Console).loadNow},
@@ -156,10 +157,11 @@ var pages = sync.OnceValue(func() map[string]*template.Template {
 		"taskPath": taskPath, "endPath": endPath, "revokePath": revokePath, "toolPath": toolPath,
 		"badgesOf": badgesOf, "summaryOf": summaryOf, "positionOf": positionOf, "thousands": thousands,
 		"seconds":    seconds,
+		"number":     func(d time.Duration) string { return fmt.Sprintf("%.1f", float64(d)/float64(time.Millisecond)) },
+		"ms":         func(d time.Duration) string { return fmt.Sprintf("%.1f ms", float64(d)/float64(time.Millisecond)) },
 		"clientName": mcp.ClientName, "millis": time.UnixMilli,
-		"image": func(data string) template.URL { return template.URL(data) },  // of a type that newImage has checked
-		"clock": clock, "percent": func(of float64) float64 { return of * 10 }, // of a picture that is 1000 wide
-		"barsHeight": func(bars []bar) int { return len(bars) * barHeight },
+		"image": func(data string) template.URL { return template.URL(data) }, // of a type that newImage has checked
+		"clock": clock,
 	}
 	layout := template.Must(template.New("layout.html").Funcs(functions).ParseFS(templateFiles,
 		"templates/layout.html", "templates/parts.html", "templates/form.html"))

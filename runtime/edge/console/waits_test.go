@@ -54,7 +54,6 @@ func TestACallThatWaitsForAnApprovalIsLinkedToItAndBack(t *testing.T) {
 	s := newNotes(t, keysOf("ann:ops", "bob:callers")+people+"events { allow = \"true\" }\n"+
 		"approvals { allow = \"'ops' in caller.groups\" }\n")
 	ann := s.signedIn("ann")
-	ann.get("/console/calls") // from here on, calls are kept
 	a, said := s.ask("note", `{"text":"new"}`)
 	approval, call := "/console/approvals/"+a.ID, "/console/calls/"+a.CallID
 	list := ann.get("/console/calls").find("calls")

@@ -12,6 +12,7 @@ import (
 	"hatchel/runtime/edge/served"
 	"hatchel/runtime/observe/event"
 	"hatchel/runtime/observe/logging"
+	"hatchel/runtime/observe/recent"
 	"hatchel/runtime/stage/task"
 )
 
@@ -31,14 +32,17 @@ type Operator struct {
 
 	server    Server
 	events    *event.Ring
+	calls     func() *recent.Log
 	refusals  logging.Limited
 	published decidedApprovals
 }
 
-// New returns the Operator of a server.
-func New(s Server, state *store.State, events *event.Ring, log *slog.Logger) *Operator {
+// New returns the Operator of a server. Calls is asked for the calls that are kept.
+func New(
+	s Server, state *store.State, events *event.Ring, calls func() *recent.Log, log *slog.Logger,
+) *Operator {
 	return &Operator{
-		State: state, server: s, events: events, refusals: logging.Limited{Log: log, Text: "request refused"},
+		State: state, server: s, events: events, calls: calls, refusals: logging.Limited{Log: log, Text: "request refused"},
 	}
 }
 

@@ -176,6 +176,7 @@ type Step struct {
 	Rows       int
 	Bytes      int
 	Attempts   int
+	Pages      int // is not published
 }
 
 // Failures are those after which a call went on.

@@ -1,0 +1,120 @@
+package console
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"hatchel/runtime/observe/recent"
+)
+
+// timeline is what a call did when: itself, its steps, and its waits for people, each on a line with the same axis.
+type timeline struct {
+	Ticks []tick
+	Lines []timelineLine
+	More  int // steps of which too much was done to keep them
+}
+
+// laneWidth is the width of an axis, in percent.
+const laneWidth = 100
+
+// tick is a mark of the axis.
+type tick struct {
+	X    float64
+	Text string
+}
+
+// timelineLine is one line.
+type timelineLine struct {
+	Name, Note string
+	condition
+	Began, Took time.Duration // Began is after the call
+	Bars        []bar
+	Details     []string // what else is known, as the number of attempts
+	Error       string
+	Cause       string // of the Error; empty where the person may not see it
+}
+
+// bar is a part of a line.
+type bar struct {
+	Class    string
+	X, Width float64
+}
+
+// newTimeline returns the timeline of a call. Operator says that the person may see the causes of failures.
+func newTimeline(c *recent.Call, now time.Time, operator bool) *timeline {
+	total := now.Sub(c.Began)
+	whole := timelineLine{Name: c.Tool, condition: condition{"off", "running"}, Took: total}
+	if c.End != nil {
+		total = c.End.After
+		whole.condition, whole.Took, whole.Error = stateOf(c.End.Outcome), c.End.Took, c.End.Error
+		whole.Details = appendFailures(nil, c.End.Failures)
+		if operator {
+			whole.Cause = c.End.Cause
+		}
+	}
+	total = max(total, time.Microsecond)
+	place := func(class string, began, took time.Duration) bar {
+		x := min(laneWidth*max(float64(began), 0)/float64(total), laneWidth-0.3)
+		return bar{class, x, min(max(laneWidth*float64(took)/float64(total), 0.3), laneWidth-x)}
+	}
+	whole.Bars = []bar{place(whole.Class, 0, total)}
+	t := &timeline{Ticks: newTicks(total), Lines: []timelineLine{whole}, More: c.MoreSteps}
+	for _, s := range c.Steps {
+		line := timelineLine{
+			Name: cmp.Or(s.Name, s.Kind), Note: cmp.Or(s.Target, s.Kind), condition: stateOf(s.Outcome),
+			Began: s.Began, Took: s.Took, Error: s.Error,
+		}
+		line.Bars = []bar{place(line.Class, s.Began, s.Took)}
+		if s.Attempts > 1 {
+			line.Details = append(line.Details, count(s.Attempts, "request"))
+		}
+		if s.Pages > 1 {
+			line.Details = append(line.Details, count(s.Pages, "page"))
+		}
+		if s.Rows > 0 {
+			line.Details = append(line.Details, count(s.Rows, "row"))
+		}
+		line.Details = appendFailures(line.Details, s.Failures)
+		t.Lines = append(t.Lines, line)
+	}
+	for _, w := range c.Waits {
+		line := timelineLine{Name: "waits for people", condition: condition{"off", "waited"}, Began: w.Began, Took: w.Took}
+		line.Bars = []bar{place("off", w.Began, w.Took)}
+		t.Lines = append(t.Lines, line)
+		t.Lines[0].Bars = append(t.Lines[0].Bars, line.Bars[0])
+	}
+	slices.SortStableFunc(t.Lines[1:], func(a, b timelineLine) int { return cmp.Compare(a.Began, b.Began) })
+	return t
+}
+
+// appendFailures appends what has failed of what was run, after which the call went on.
+func appendFailures(to []string, f recent.Failures) []string {
+	if f.Failed == 0 {
+		return to
+	}
+	text := fmt.Sprintf("%d of %d failed", f.Failed, f.Of)
+	if first := strings.TrimSpace(f.FailedStep + " " + f.Key); first != "" {
+		text += ", first " + first
+	}
+	return append(to, text)
+}
+
+// newTicks returns the marks of an axis of this length, at round times.
+func newTicks(total time.Duration) (ticks []tick) {
+	step := time.Duration(math.Pow(10, math.Floor(math.Log10(float64(total)))))
+	for _, factor := range [...]time.Duration{5, 2} {
+		if total/step < factor {
+			step /= factor
+			break
+		}
+	}
+	step = max(step, time.Microsecond)
+	for at := time.Duration(0); at <= total; at += step {
+		ticks = append(ticks, tick{laneWidth * float64(at) / float64(total), at.String()})
+	}
+	return ticks
+}
