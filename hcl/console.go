@@ -19,6 +19,8 @@ type Console struct {
 	Colour   string        // of the header of every page, one of consoleColours; empty for none
 	TraceURL string        // address of a trace, with {trace_id}; empty for none
 	Session  time.Duration // after which a person signs in again
+	Keep     time.Duration // how long calls are kept in the state; 0 keeps them in memory only
+	KeepNone bool          // calls are not kept at all
 	Range    Range         // of Listen, or of the block
 }
 
@@ -33,6 +35,8 @@ const (
 	defaultConsoleSession = 8 * time.Hour
 	minConsoleSession     = time.Minute
 	maxConsoleSession     = 7 * 24 * time.Hour
+	minConsoleKeep        = time.Minute
+	maxConsoleKeep        = 7 * 24 * time.Hour
 	traceIDPlaceholder    = "{trace_id}"
 )
 
@@ -62,6 +66,9 @@ func (c *Console) spec() decode.Spec {
 			"\"https://tempo.example/trace/{trace_id}\". The page of a call links to it.").Check(c.checkTraceURL),
 		decode.PositiveDuration(&c.Session, "session", "The time after which a person must sign in again, from 1m to "+
 			"168h. A session without a request for 30 minutes ends, too.").DefaultDoc("8h").Check(c.checkSession),
+		decode.Attr(&c.Keep, "keep", "How long the latest 1,000 calls of each process are kept in the state, from 1m to "+
+			"168h, as in \"24h\": the console of each process shows the calls of all, also after a restart. \"0s\" keeps "+
+			"no calls. By default each process keeps its own in memory.").Check(c.checkKeep),
 	}
 }
 
@@ -122,6 +129,19 @@ func (c *Console) checkSession(d *decode.Decoder, r Range) {
 	case c.Session < minConsoleSession:
 		d.Diags.Errorf(r, "Session too short", "A session in the console has at least a minute: write session = "+
 			"\"1m\" or more.")
+	}
+}
+
+func (c *Console) checkKeep(d *decode.Decoder, r Range) {
+	switch {
+	case c.Keep == 0:
+		c.KeepNone = true
+	case c.Keep > maxConsoleKeep:
+		d.Diags.Errorf(r, "Calls kept too long", "The console keeps calls for at most 7 days: write keep = \"168h\" or "+
+			"less. The audit log has them for longer.")
+	case c.Keep < minConsoleKeep:
+		d.Diags.Errorf(r, "Calls kept too shortly", "The console keeps calls for at least a minute: write keep = "+
+			"\"1m\" or more, or \"0s\" to keep none.")
 	}
 }
 

@@ -32,7 +32,7 @@ func (c *compiler) openEvents() {
 		p.Hooks = append(p.Hooks, hook.New(decl, env))
 	}
 	c.g.Env.Events, c.g.Env.Refusals = event.NewPublisher(p), &b.caches.refusals
-	if c.g.Console != nil {
+	if c.g.Console != nil && !c.g.Console.KeepNone {
 		c.g.Env.Recent = b.caches.recent()
 	}
 }

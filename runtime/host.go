@@ -20,6 +20,7 @@ import (
 	"hatchel/internal/service"
 	"hatchel/runtime/call"
 	"hatchel/runtime/durable/audit"
+	"hatchel/runtime/durable/callstore"
 	"hatchel/runtime/edge/endpoint"
 	"hatchel/runtime/edge/mcp"
 	"hatchel/runtime/edge/operator"
@@ -58,6 +59,7 @@ type Host struct {
 	services *service.List // in the order in which each may use those before it
 
 	loads loads
+	calls *callstore.Store
 }
 
 // NewHost returns a Host that has no tools until something is loaded.
@@ -74,7 +76,9 @@ func NewHost(ctx context.Context, o HostOptions) *Host {
 	h.build.State.Tasks.SetAudience(&h.clients)
 	h.build.State.Process.SetLog(h.build.Log)
 	h.telemetry.host = h
-	h.operator = operator.New(h, h.build.State, h.build.caches.events, h.build.caches.recent, h.build.Log)
+	h.calls = callstore.New(h.build.State.Process, h.build.caches.recent)
+	h.operator = operator.New(h, h.build.State, h.build.caches.events,
+		operator.Calls{Recent: h.build.caches.recent, Stored: h.calls}, h.build.Log)
 	h.build.State.Observe(h.operator)
 	h.build.State.OnRevocation(func() {
 		h.retainCallers(h.Current())
@@ -95,6 +99,7 @@ func NewHost(ctx context.Context, o HostOptions) *Host {
 	}
 	h.services.Start(
 		service.Ending("events", h.build.caches.events.Close),
+		service.Ending("calls of the console", h.calls.Close),
 		service.Ending("history of calls", func() { h.telemetry.keepHistory(nil) }),
 		service.Ending("log of refusals", h.operator.Flush),
 		service.Ending("configurations", func() {
@@ -201,6 +206,7 @@ func (h *Host) commit(last, next *Generation, report Report, began time.Time) Re
 		Name: "console", TLS: h.TLSConfig, Log: h.build.Log, ClosedForResets: h.telemetry.ResetsRefused,
 	})
 	h.telemetry.keepHistory(next)
+	h.keepCalls(next)
 	h.build.caches.waiters.NotifyReload()
 	h.build.State.RecordDecisions("") // that were stored while no audit log was open
 	h.build.State.RecordRevocations()
@@ -230,6 +236,15 @@ func (h *Host) commit(last, next *Generation, report Report, began time.Time) Re
 // retainCallers ends what belongs to callers whom a generation does not accept, such as their streams and sessions.
 func (h *Host) retainCallers(g *Generation) {
 	h.clients.notify(func(n Notifier) { n.Retain(g.Authenticator.StillValid) })
+}
+
+// keepCalls keeps the calls of the console in the state for as long as a generation says.
+func (h *Host) keepCalls(g *Generation) {
+	keep := time.Duration(0)
+	if g.Console != nil {
+		keep = g.Console.Keep
+	}
+	h.calls.SetKeep(keep)
 }
 
 // Drain waits until no task is running. It returns the cause of ctx when that ends before.

@@ -269,7 +269,9 @@ func (e *callEvents) publishRefusal(ctx context.Context, end *ending) {
 }
 
 // wantsSteps reports whether anybody reads what the steps of the call came to.
-func (e *callEvents) wantsSteps() bool { return !e.entry.IsZero() || e.publisher.Wants(eventkind.ToolStep) }
+func (e *callEvents) wantsSteps() bool {
+	return !e.entry.IsZero() || e.publisher.Wants(eventkind.ToolStep)
+}
 
 // publishStep publishes and keeps what a step came to that began at a time and ran with the call of its backend.
 func (e *callEvents) publishStep(f *facts, s *Step, call *adapters.Call, end stepEnd, began time.Time) {

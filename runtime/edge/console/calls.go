@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"slices"
 	"time"
 
 	"hatchel/hcl/eventkind"
@@ -95,7 +94,7 @@ func (c *Console) recentCalls(
 	if err != nil {
 		return nil, false, err
 	}
-	for _, call := range slices.Backward(found) {
+	for _, call := range found {
 		if len(views) == limit {
 			break
 		}

@@ -2,6 +2,7 @@ package operator
 
 import (
 	"context"
+	"slices"
 
 	"hatchel/hcl"
 	"hatchel/runtime/edge/mcp"
@@ -21,8 +22,9 @@ func (q *CallQuery) matches(c *recent.Call) bool {
 		(q.Caller == "" || c.Subject == q.Caller)
 }
 
-// RecentCalls returns the latest calls that a person in the console may see, the oldest first: those whose events they
-// may follow. It reports whether these are their own calls only. Operator says whether they operate the server.
+// RecentCalls returns the latest calls that a person in the console may see, the newest first: those whose events they
+// may follow. It reports whether these are their own calls only. Operator says whether they operate the server. Those of
+// other processes are left out while the state is not available, which the console says elsewhere.
 func (o *Operator) RecentCalls(
 	ctx context.Context, c *mcp.Caller, operator bool, q CallQuery,
 ) (calls []*recent.Call, own bool, err error) {
@@ -34,7 +36,7 @@ func (o *Operator) RecentCalls(
 	v := &eventViewer{server: o.server, caller: c.Snapshot(nil), operator: operator, ctx: ctx, inConsole: true}
 	own = !v.seesAny(g)
 	owner, sees := v.Owner(), map[string]bool{}
-	for _, call := range o.calls().Calls() {
+	for _, call := range o.keptCalls(ctx) {
 		if !q.matches(call) {
 			continue
 		}
@@ -48,6 +50,23 @@ func (o *Operator) RecentCalls(
 		}
 	}
 	return calls, own, nil
+}
+
+// keptCalls returns the calls of all processes, the newest first. A call that has paused and continued is one call.
+func (o *Operator) keptCalls(ctx context.Context) (calls []*recent.Call) {
+	stored, _ := o.calls.Stored.Calls(ctx)
+	all := append(o.calls.Recent().Calls(), stored...)
+	slices.SortStableFunc(all, func(a, b *recent.Call) int { return b.Began.Compare(a.Began) })
+	places := map[string]int{}
+	for _, c := range all {
+		if at, ok := places[c.ID]; ok {
+			calls[at] = calls[at].Continuing(c)
+			continue
+		}
+		places[c.ID] = len(calls)
+		calls = append(calls, c)
+	}
+	return calls
 }
 
 // IsPending reports whether an approval that a call has requested is not decided yet.

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 
 	"hatchel/runtime/durable/audit"
+	"hatchel/runtime/durable/callstore"
 	"hatchel/runtime/durable/store"
 	"hatchel/runtime/edge/mcp"
 	"hatchel/runtime/edge/served"
@@ -32,15 +33,19 @@ type Operator struct {
 
 	server    Server
 	events    *event.Ring
-	calls     func() *recent.Log
+	calls     Calls
 	refusals  logging.Limited
 	published decidedApprovals
 }
 
-// New returns the Operator of a server. Calls is asked for the calls that are kept.
-func New(
-	s Server, state *store.State, events *event.Ring, calls func() *recent.Log, log *slog.Logger,
-) *Operator {
+// Calls is where the calls are kept that the console shows.
+type Calls struct {
+	Recent func() *recent.Log // those of this process
+	Stored *callstore.Store   // those of other processes and of earlier ones
+}
+
+// New returns the Operator of a server.
+func New(s Server, state *store.State, events *event.Ring, calls Calls, log *slog.Logger) *Operator {
 	return &Operator{
 		State: state, server: s, events: events, calls: calls, refusals: logging.Limited{Log: log, Text: "request refused"},
 	}

@@ -7,6 +7,8 @@
 package recent
 
 import (
+	"cmp"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,7 +28,8 @@ const (
 // Log keeps the latest calls. A nil Log keeps none. It is safe for concurrent use. Use [NewLog].
 type Log struct {
 	process string
-	next    atomic.Uint64 // number of the next call
+	next    atomic.Uint64 // number of the latest call
+	ended   atomic.Uint64 // how many calls have ended
 	places  [Kept]place
 }
 
@@ -37,6 +40,7 @@ type place struct {
 	began  time.Time // guarded by mu
 	record []byte    // its parts; guarded by mu
 	left   int       // parts that found no room; guarded by mu
+	ended  uint64    // how many calls had ended with this one; 0 while it runs; guarded by mu
 }
 
 // NewLog returns an empty Log of a process with this name.
@@ -44,6 +48,7 @@ func NewLog(process string) *Log { return &Log{process: process} }
 
 // Entry is the place of a call that has begun. The zero Entry keeps nothing.
 type Entry struct {
+	log    *Log
 	place  *place
 	number uint64
 }
@@ -63,9 +68,9 @@ func (l *Log) Begin(c *event.Call, began time.Time) Entry {
 	if p.number > number {
 		return Entry{} // so many calls have begun since that this one is not kept
 	}
-	p.number, p.began, p.left = number, began, 0
+	p.number, p.began, p.left, p.ended = number, began, 0, 0
 	p.record = appendBeginning(p.record[:0], c)
-	return Entry{p, number}
+	return Entry{l, p, number}
 }
 
 // Step adds what a step of the call came to, which began at a time.
@@ -85,7 +90,10 @@ func (e Entry) SetApproval(id string) {
 
 // End adds what the call came to. Cause is what only operators may read; empty for nothing.
 func (e Entry) End(c *event.Call, cause string, now time.Time) {
-	e.add(maxCall, func(dst []byte, call time.Time) []byte { return appendEnd(dst, c, cause, now.Sub(call)) })
+	e.add(maxCall, func(dst []byte, call time.Time) []byte {
+		e.place.ended = e.log.ended.Add(1)
+		return appendEnd(dst, c, cause, now.Sub(call))
+	})
 }
 
 // add adds a part if there is room for it.
@@ -120,6 +128,33 @@ func (l *Log) Calls() (calls []*Call) {
 	return calls
 }
 
+// Ended returns the calls that have ended after so many others and are kept, in the order of their ends, and how many
+// have ended now. A nil Log has none.
+func (l *Log) Ended(after uint64) (calls []*Call, now uint64) {
+	if l == nil {
+		return nil, after
+	}
+	now = l.ended.Load() // those that end from now on are left for the next time
+	type ended struct {
+		at   uint64
+		call *Call
+	}
+	var found []ended
+	for i := range l.places {
+		p := &l.places[i]
+		p.mu.Lock()
+		if after < p.ended && p.ended <= now {
+			found = append(found, ended{p.ended, l.readLocked(p)})
+		}
+		p.mu.Unlock()
+	}
+	slices.SortFunc(found, func(a, b ended) int { return cmp.Compare(a.at, b.at) })
+	for _, e := range found {
+		calls = append(calls, e.call)
+	}
+	return calls, now
+}
+
 // read returns a call; nil if its place was taken by another one.
 func (l *Log) read(number uint64) *Call {
 	p := &l.places[number%Kept]
@@ -128,6 +163,11 @@ func (l *Log) read(number uint64) *Call {
 	if p.number != number {
 		return nil
 	}
+	return l.readLocked(p)
+}
+
+// readLocked returns the call of a place that is locked.
+func (l *Log) readLocked(p *place) *Call {
 	c := parse(p.record, p.began)
 	c.Process, c.MoreSteps = l.process, p.left
 	return c

@@ -2,70 +2,108 @@ package recent
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
+	"encoding/json"
+	"slices"
 	"time"
 
 	"hatchel/runtime/observe/event"
 )
 
-// Call is a call as it is kept.
+// Call is a call as it is kept. Its JSON is stored, so a member keeps its name.
 type Call struct {
-	ID, Tool  string
-	Began     time.Time
-	Subject   string // of the caller
-	Client    string // of the caller, a JSON string; empty for none
-	Owner     string // of the caller, as mcp.Caller.Owner returns it
-	TraceID   string
-	Task      string // that the call belongs to; empty for none
-	Process   string // that has carried it out
-	Input     []byte // JSON without sensitive values; nil for none
-	InputSize int    // of an input that is not there in full; else 0
+	ID        string          `json:",omitzero"`
+	Tool      string          `json:",omitzero"`
+	Began     time.Time       `json:",omitzero"`
+	Subject   string          `json:",omitzero"` // of the caller
+	Client    string          `json:",omitzero"` // of the caller, a JSON string; empty for none
+	Owner     string          `json:",omitzero"` // of the caller, as mcp.Caller.Owner returns it
+	TraceID   string          `json:",omitzero"`
+	Task      string          `json:",omitzero"` // that the call belongs to; empty for none
+	Process   string          `json:",omitzero"` // that has carried it out
+	Input     json.RawMessage `json:",omitzero"` // JSON without sensitive values; nil for none
+	InputSize int             `json:",omitzero"` // of an input that is not there in full; else 0
 
-	Steps     []Step
-	Waits     []Wait
-	MoreSteps int    // that found no room
-	Approval  string // that the call has requested; empty for none
-	End       *End   // nil while the call runs
+	Steps     []Step `json:",omitzero"`
+	Waits     []Wait `json:",omitzero"`
+	MoreSteps int    `json:",omitzero"` // that found no room
+	Approval  string `json:",omitzero"` // that the call has requested; empty for none
+	End       *End   `json:",omitzero"` // nil while the call runs
+}
+
+// Ended returns when the call has ended; the zero time while it runs.
+func (c *Call) Ended() time.Time {
+	if c.End == nil {
+		return time.Time{}
+	}
+	return c.Began.Add(c.End.After)
+}
+
+// Continuing returns the call with what it has done before it paused.
+func (c *Call) Continuing(before *Call) *Call {
+	whole := *before
+	moved := c.Began.Sub(before.Began)
+	whole.Steps, whole.Waits = slices.Clip(before.Steps), slices.Clip(before.Waits)
+	for _, s := range c.Steps {
+		s.Began += moved
+		whole.Steps = append(whole.Steps, s)
+	}
+	for _, w := range c.Waits {
+		w.Began += moved
+		whole.Waits = append(whole.Waits, w)
+	}
+	if whole.End = nil; c.End != nil {
+		end := *c.End
+		end.After += moved
+		whole.End = &end
+	}
+	whole.MoreSteps += c.MoreSteps
+	whole.Approval, whole.Process = cmp.Or(c.Approval, before.Approval), c.Process
+	return &whole
 }
 
 // Step is what a step of a call came to.
 type Step struct {
-	Began    time.Duration // after the call
-	Took     time.Duration
-	Name     string
-	Kind     string // of the backend
-	Target   string // kind and name of the connection; empty for none
-	Outcome  string
-	Error    string
-	Rows     int
-	Bytes    int
-	Attempts int // requests that were sent
-	Pages    int // that were read
+	Began    time.Duration `json:",omitzero"` // after the call
+	Took     time.Duration `json:",omitzero"`
+	Name     string        `json:",omitzero"`
+	Kind     string        `json:",omitzero"` // of the backend
+	Target   string        `json:",omitzero"` // kind and name of the connection; empty for none
+	Outcome  string        `json:",omitzero"`
+	Error    string        `json:",omitzero"`
+	Rows     int           `json:",omitzero"`
+	Bytes    int           `json:",omitzero"`
+	Attempts int           `json:",omitzero"` // requests that were sent
+	Pages    int           `json:",omitzero"` // that were read
 	Failures
 }
 
 // Wait is a time in which a call has waited for people.
-type Wait struct{ Began, Took time.Duration } // Began is after the call
+type Wait struct {
+	Began time.Duration `json:",omitzero"` // after the call
+	Took  time.Duration `json:",omitzero"`
+}
 
 // Failures are those after which a call or a step went on.
 type Failures struct {
-	Failed, Of      int
-	FailedStep, Key string // of the first one
+	Failed, Of      int    `json:",omitzero"`
+	FailedStep, Key string `json:",omitzero"` // of the first one
 }
 
 // End is what a call came to.
 type End struct {
-	After      time.Duration // after the beginning, with the time that the call has waited for people
-	Took       time.Duration // without that time
-	Outcome    string
-	Error      string // the message of the failure
-	Cause      string // of the failure, for operators; empty for none
-	Rule       string // of a policy, that has decided
-	Replayed   string
-	Output     []byte // a JSON string; nil for none
-	OutputSize int    // of an output that is not there in full; else 0
-	Rows       int
-	Bytes      int
+	After      time.Duration   `json:",omitzero"` // after the beginning, with the time that the call has waited for people
+	Took       time.Duration   `json:",omitzero"` // without that time
+	Outcome    string          `json:",omitzero"`
+	Error      string          `json:",omitzero"` // the message of the failure
+	Cause      string          `json:",omitzero"` // of the failure, for operators; empty for none
+	Rule       string          `json:",omitzero"` // of a policy, that has decided
+	Replayed   string          `json:",omitzero"`
+	Output     json.RawMessage `json:",omitzero"` // a JSON string; nil for none
+	OutputSize int             `json:",omitzero"` // of an output that is not there in full; else 0
+	Rows       int             `json:",omitzero"`
+	Bytes      int             `json:",omitzero"`
 	Failures
 }
 
