@@ -160,8 +160,37 @@ func (c *Console) approvals(q *request) (*answer, error) {
 		if next != "" {
 			data.Next = q.addressWith("after", next)
 		}
+		data.addShown(q, reader)
 		return &answer{template: "approvals", title: "Approvals", data: data}, nil
 	}
+}
+
+// addShown adds the approvals that the page of the person has shown already and that do not match any more, because
+// somebody has decided them or they have expired: a script names them when it asks for the page again.
+func (d *approvalsData) addShown(q *request, reader *approvalReader) {
+	for _, id := range q.URL.Query()["shown"] {
+		if len(d.Rows) >= 2*approvalsPerPage {
+			return
+		}
+		if slices.ContainsFunc(d.Rows, func(a *approval.Approval) bool { return a.ID == id }) {
+			continue
+		}
+		if a, _, err := reader.find(q.Context(), id); err == nil {
+			d.Rows = append(d.Rows, a)
+		}
+	}
+	slices.SortStableFunc(d.Rows, func(a, b *approval.Approval) int { return a.Deadline.Compare(b.Deadline) })
+}
+
+// Matching returns how many of the rows match the filter.
+func (d *approvalsData) Matching() (n int) {
+	selected := selectedStatuses(approval.Status(d.Status))
+	for _, a := range d.Rows {
+		if slices.Contains(selected, a.Status) {
+			n++
+		}
+	}
+	return n
 }
 
 // approvalData is the data of the page of an approval.
@@ -171,6 +200,7 @@ type approvalData struct {
 	Notice       string // what happened instead of what was asked for; empty for nothing
 	Reason       string // that was typed
 	Call         string // ID of the call that has requested it; empty for one that has no page
+	Waiting      string // says whether the caller still waits; empty when that is not known
 	Effects      []effectView
 	MayLookAgain bool              // it can be looked at again
 	History      *approval.History // of the caller and the tool; nil for an unknown caller
@@ -235,25 +265,38 @@ func (c *Console) approvalPage(q *request, status int, notice string) (*answer, 
 	if err != nil {
 		return nil, err
 	}
+	call, waiting := c.findCall(q, a)
 	data := &approvalData{
 		History: history, Approval: a, Refusal: refusal, Notice: notice, Reason: q.PostForm.Get("reason"),
-		Effects:      viewEffects(a.Effects),
-		Call:         c.findCall(q, a),
+		Effects: viewEffects(a.Effects),
+		Call:    call, Waiting: waiting,
 		MayLookAgain: a.Status == approval.Pending && len(a.Before) > 0 && refusal == "",
 	}
 	return &answer{template: "approval", title: "Approval of " + a.Tool, data: data, status: status}, nil
 }
 
-// findCall returns the ID of the call that has requested an approval, if the person may see its page.
-func (c *Console) findCall(q *request, a *approval.Approval) string {
+// findCall returns the ID of the call that has requested an approval, if the person may see its page, and whether the
+// caller of a pending one still waits.
+func (c *Console) findCall(q *request, a *approval.Approval) (id, waiting string) {
 	if a.CallID == "" || !q.isViewer {
-		return ""
+		return "", ""
 	}
 	found, _, err := c.recentCalls(q, operator.CallQuery{ID: a.CallID}, 1, nil)
 	if err != nil || len(found) == 0 {
-		return ""
+		return "", ""
 	}
-	return a.CallID
+	switch call := found[0]; {
+	case a.Status != approval.Pending:
+	case call.Task != "":
+		waiting = "The call is a task, which goes on after the decision."
+	case call.End == nil:
+		waiting = "The caller waits for the decision."
+	case call.End.Outcome == audit.Asked:
+		waiting = "The caller was told that it needs an approval. It makes the call again after the decision."
+	default:
+		waiting = "The caller does not wait any more. The approval is valid for the same call made again."
+	}
+	return a.CallID, waiting
 }
 
 // decide approves or rejects what the form has shown.

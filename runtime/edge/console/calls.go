@@ -59,9 +59,24 @@ func (v *callView) ClientName() string {
 	return name
 }
 
-// callKinds are the events that calls consist of.
-var callKinds = eventkind.Of(eventkind.ToolCall, eventkind.ToolStep, eventkind.ToolResult,
-	eventkind.ApprovalRequested, eventkind.ApprovalDecided)
+// followedKinds are the events after which pages may have changed.
+var followedKinds = eventkind.Of(eventkind.ToolCall, eventkind.ToolStep, eventkind.ToolResult,
+	eventkind.ApprovalRequested, eventkind.ApprovalDecided, eventkind.TaskFinished, eventkind.Reload,
+	eventkind.Connection, eventkind.Upstream)
+
+// shareName returns the name by which the tabs of a session share their stream of events.
+func shareName(s *session) string { return digest.Of(s.ID).String() }
+
+// placeInStream returns the place that the stream of events of a person has reached; empty where there is no stream for
+// them. Events are recorded from now on, so that a stream which begins there in the next minutes misses none.
+func (c *Console) placeInStream(q *request) string {
+	l, err := c.listen(q, &event.Query{Kinds: followedKinds})
+	if err != nil {
+		return ""
+	}
+	defer l.Close()
+	return string(l.AppendPlace(nil))
+}
 
 // listen returns the events that a person may follow: all, or where they may not, those of their own calls; then it
 // sets query.Own. The error has its reason for people where no events can be followed.
@@ -126,18 +141,14 @@ func (c *Console) calls(q *request) (*answer, error) {
 	values := q.URL.Query()
 	data := &callsData{
 		Tool: values.Get("tool"), Caller: values.Get("caller"), Failed: values.Has("failed"),
-		Share: digest.Of(q.session.ID).String(),
+		Share: shareName(q.session),
 	}
-	l, err := c.listen(q, &event.Query{Kinds: callKinds})
-	if err != nil {
-		return nil, err
-	}
-	data.After = string(l.AppendPlace(nil)) // what is published from now on follows
-	l.Close()
+	data.After = c.placeInStream(q) // what is published from now on follows
 	var wanted func(*callView) bool
 	if data.Failed {
 		wanted = (*callView).hasFailed
 	}
+	var err error
 	query := operator.CallQuery{Tool: data.Tool, Caller: data.Caller}
 	data.Rows, data.Own, err = c.recentCalls(q, query, callsPerPage, wanted)
 	return &answer{template: "calls", title: "Calls", data: data}, err
@@ -158,7 +169,7 @@ func (c *Console) checkViewer(q *request) error {
 // callEvents streams the events of calls to the list.
 func (c *Console) callEvents(q *request) (*answer, error) {
 	l, err := c.listen(q, &event.Query{
-		Kinds: callKinds, Follow: true, After: cmp.Or(q.Header.Get("Last-Event-ID"), q.URL.Query().Get("after")),
+		Kinds: followedKinds, Follow: true, After: cmp.Or(q.Header.Get("Last-Event-ID"), q.URL.Query().Get("after")),
 		Check: func() error { return c.checkViewer(q) },
 	})
 	if err != nil {

@@ -175,6 +175,8 @@ type answer struct {
 	title    string
 	data     any
 	status   int    // 0 for 200
+	live     string // kinds of events after which the page may have changed; empty for one that is not kept up to date
+	after    string // the place in the stream of events that the page has reached; empty without a stream
 	location string // instead of all else
 }
 
@@ -261,9 +263,6 @@ func (c *Console) answer(q *request, rt route) (*answer, error) {
 	if s != nil {
 		c.setSession(q, s)
 	}
-	if q.isViewer {
-		c.Host.Operator().HoldEvents()() // who looks at the console finds the calls of the next minutes in it
-	}
 	post := q.Method == http.MethodPost
 	switch {
 	case q.session == nil && post:
@@ -285,7 +284,15 @@ func (c *Console) answer(q *request, rt route) (*answer, error) {
 			return nil, err
 		}
 	}
-	return rt.handle(c, q)
+	place := ""
+	if rt.live != "" && q.isViewer {
+		place = c.placeInStream(q) // before the page is made, so that no event after it is missed
+	}
+	out, err := rt.handle(c, q)
+	if out != nil && !post {
+		out.live, out.after = rt.live, place
+	}
+	return out, err
 }
 
 // write writes a page.

@@ -76,3 +76,11 @@ func StreamLife(asked time.Duration) time.Duration {
 	s.SignIn, s.Renewed = "ID", now.Add(-asked)
 	return s.streamEnds().Sub(now)
 }
+
+// Table, TableRow and NewTable are for tests of tables.
+type (
+	Table    = table
+	TableRow = tableRow
+)
+
+var NewTable = newTable

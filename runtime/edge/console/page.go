@@ -18,47 +18,58 @@ type route struct {
 	pattern string
 	may     permission // nil for a page without a session
 	handle  func(*Console, *request) (*answer, error)
+	live    string // kinds of events after which the page may have changed; empty for one that is not kept up to date
 }
 
 const home = "/console/"
 
+// Kinds of events after which pages may have changed.
+const (
+	approvalKinds = "approval.requested approval.decided"
+	oneCallKinds  = "tool_step tool_result " + approvalKinds
+	taskKinds     = "task.finished tool_call tool_step " + approvalKinds
+	reloadKinds   = "reload"
+	stateKinds    = "reload connection upstream tool_result " + approvalKinds
+	overviewKinds = stateKinds
+)
+
 // routes are all pages and all that forms post to.
 var routes = []route{
-	{"GET " + signInPath, nil, (*Console).signInPage},
-	{"POST " + signInPath, nil, (*Console).signIn},
-	{"POST " + providerPath, nil, (*Console).beginSignIn},
-	{"GET " + callbackPath, nil, (*Console).serveCallback},
-	{"GET " + ticketPath, nil, (*Console).redeemTicket},
-	{"POST " + signOutPath, permitSignedIn, (*Console).signOut},
-	{"GET " + home, permitSignedIn, (*Console).missingPage},
-	{"GET /console/{$}", permitViewer, (*Console).overview},
-	{"GET /console/tools", permitViewer, (*Console).tools},
-	{"GET /console/tools/{name}", permitViewer, (*Console).tool},
-	{"POST /console/tools/{name}/plan", permitPlan, (*Console).plan},
-	{"POST /console/tools/{name}/call", permitCall, (*Console).call},
-	{"GET " + downloadPath + "{id}", permitCall, (*Console).download},
-	{"GET /console/approvals", permitApprovals, (*Console).approvals},
-	{"GET /console/approvals/{id}", permitApprovals, (*Console).approval},
-	{"POST /console/approvals/{id}/decide", permitDecision, (*Console).decide},
-	{"POST /console/approvals/{id}/look", permitDecision, (*Console).lookAgain},
-	{"GET /console/calls", permitViewer, (*Console).calls},
-	{"GET /console/calls/events", permitViewer, (*Console).callEvents},
-	{"GET /console/calls/{id}", permitViewer, (*Console).oneCall},
-	{"GET /console/reload", permitViewer, (*Console).reload},
-	{"POST /console/reload", permitOperator, (*Console).loadNow},
-	{"GET /console/policies", permitIdentifiedViewer, (*Console).policies},
-	{"GET /console/state", permitIdentifiedViewer, (*Console).state},
-	{"GET /console/audit", permitIdentifiedViewer, (*Console).audit},
-	{"GET /console/tasks", permitIdentifiedViewer, (*Console).tasks},
-	{"GET /console/tasks/{id}", permitIdentifiedViewer, (*Console).task},
-	{"GET /console/tasks/{id}/cancel", permitIdentifiedViewer, (*Console).confirmCancel},
-	{"POST /console/tasks/{id}/cancel", permitIdentifiedViewer, (*Console).cancelTask},
-	{"GET " + sessionsPath, permitOperator, (*Console).sessions},
-	{"GET " + sessionsPath + "/{name}/end", permitOperator, (*Console).confirmEnd},
-	{"POST " + sessionsPath + "/{name}/end", permitOperator, (*Console).endSession},
-	{"GET " + signInsPath, permitSignIns, (*Console).signIns},
-	{"GET " + signInsPath + "/{id}/revoke", permitSignIns, (*Console).confirmRevoke},
-	{"POST " + signInsPath + "/{id}/revoke", permitSignIns, (*Console).revoke},
+	{"GET " + signInPath, nil, (*Console).signInPage, ""},
+	{"POST " + signInPath, nil, (*Console).signIn, ""},
+	{"POST " + providerPath, nil, (*Console).beginSignIn, ""},
+	{"GET " + callbackPath, nil, (*Console).serveCallback, ""},
+	{"GET " + ticketPath, nil, (*Console).redeemTicket, ""},
+	{"POST " + signOutPath, permitSignedIn, (*Console).signOut, ""},
+	{"GET " + home, permitSignedIn, (*Console).missingPage, ""},
+	{"GET /console/{$}", permitViewer, (*Console).overview, overviewKinds},
+	{"GET /console/tools", permitViewer, (*Console).tools, ""},
+	{"GET /console/tools/{name}", permitViewer, (*Console).tool, ""},
+	{"POST /console/tools/{name}/plan", permitPlan, (*Console).plan, ""},
+	{"POST /console/tools/{name}/call", permitCall, (*Console).call, ""},
+	{"GET " + downloadPath + "{id}", permitCall, (*Console).download, ""},
+	{"GET /console/approvals", permitApprovals, (*Console).approvals, approvalKinds},
+	{"GET /console/approvals/{id}", permitApprovals, (*Console).approval, approvalKinds},
+	{"POST /console/approvals/{id}/decide", permitDecision, (*Console).decide, ""},
+	{"POST /console/approvals/{id}/look", permitDecision, (*Console).lookAgain, ""},
+	{"GET /console/calls", permitViewer, (*Console).calls, ""},
+	{"GET /console/calls/events", permitViewer, (*Console).callEvents, ""},
+	{"GET /console/calls/{id}", permitViewer, (*Console).oneCall, oneCallKinds},
+	{"GET /console/reload", permitViewer, (*Console).reload, reloadKinds},
+	{"POST /console/reload", permitOperator, (*Console).loadNow, ""},
+	{"GET /console/policies", permitIdentifiedViewer, (*Console).policies, ""},
+	{"GET /console/state", permitIdentifiedViewer, (*Console).state, stateKinds},
+	{"GET /console/audit", permitIdentifiedViewer, (*Console).audit, ""},
+	{"GET /console/tasks", permitIdentifiedViewer, (*Console).tasks, taskKinds},
+	{"GET /console/tasks/{id}", permitIdentifiedViewer, (*Console).task, taskKinds},
+	{"GET /console/tasks/{id}/cancel", permitIdentifiedViewer, (*Console).confirmCancel, ""},
+	{"POST /console/tasks/{id}/cancel", permitIdentifiedViewer, (*Console).cancelTask, ""},
+	{"GET " + sessionsPath, permitOperator, (*Console).sessions, ""},
+	{"GET " + sessionsPath + "/{name}/end", permitOperator, (*Console).confirmEnd, ""},
+	{"POST " + sessionsPath + "/{name}/end", permitOperator, (*Console).endSession, ""},
+	{"GET " + signInsPath, permitSignIns, (*Console).signIns, ""},
+	{"GET " + signInsPath + "/{id}/revoke", permitSignIns, (*Console).confirmRevoke, ""},
+	{"POST " + signInsPath + "/{id}/revoke", permitSignIns, (*Console).revoke, ""},
 }
 
 // menuEntry is one entry of the navigation.
@@ -103,8 +114,16 @@ type frame struct {
 	Now                   time.Time
 	Alone                 bool // there is no authentication, so nobody can decide
 
+	// Live are the kinds of events after which a script asks for the page again, with spaces; empty for a page that is
+	// not kept up to date.
+	Live  string
+	Share string // name of the stream of events among the tabs of the session; empty for a person without it
+	After string // the place in the stream that the page has reached
+
 	token func(path string) string
 	count func(menuEntry) string
+	// counts are what was counted, by the path of the entry.
+	counts map[string]string
 }
 
 func (c *Console) newFrame(q *request, out *answer) *frame {
@@ -112,14 +131,27 @@ func (c *Console) newFrame(q *request, out *answer) *frame {
 		Title: out.title, Server: cmp.Or(q.block.Title, c.Host.Current().Title()), Colour: q.block.Colour,
 		Status: out.status,
 		Path:   q.URL.Path, Data: out.data, Now: q.now, Menu: c.visibleMenu(q),
-		Alone: c.Host.Authenticator() == nil,
+		Alone: c.Host.Authenticator() == nil, Live: out.live, After: out.after,
 		token: func(path string) string { return c.token(q.session, path) },
 		count: func(e menuEntry) string { return e.count(c, q) },
 	}
 	if q.session != nil {
 		f.Who = q.session.displayName()
 	}
+	if out.after != "" {
+		f.Share = shareName(q.session)
+	}
 	return f
+}
+
+// Pending returns how many approvals wait for the person, for the title of the page.
+func (f *frame) Pending() string {
+	for _, e := range f.Menu {
+		if e.Path == approvalsPath {
+			return f.Count(e)
+		}
+	}
+	return ""
 }
 
 // Count returns how much waits at an entry of the menu; empty for nothing.
@@ -127,7 +159,12 @@ func (f *frame) Count(e menuEntry) string {
 	if e.count == nil {
 		return ""
 	}
-	return f.count(e)
+	n, known := f.counts[e.Path]
+	if !known {
+		n = f.count(e)
+		f.counts = map[string]string{e.Path: n}
+	}
+	return n
 }
 
 // Token returns the field of a form that posts to a path.
@@ -149,7 +186,7 @@ var pages = sync.OnceValue(func() map[string]*template.Template {
 		"asset": assetAddress, "time": formatTime, "ago": ago, "left": left, "count": count, "join": strings.Join,
 		"cut": shorten, "control": controlText, "inc": func(n int) int { return n + 1 },
 		"json":    func(text json.RawMessage) string { return indentJSON(text) },
-		"stateOf": stateOf, "approvalState": approvalState, "recordState": recordState, "upState": upState,
+		"stateOf": stateOf, "table": func(text json.RawMessage) *table { return newTable(text) }, "approvalState": approvalState, "recordState": recordState, "upState": upState,
 		"limitCaller": limitCaller,
 		"rateLeft":    rateLeft,
 		"loadState":   loadState, "loadText": loadText, "shortRevision": shortRevision,

@@ -28,8 +28,9 @@ type session struct {
 
 const (
 	idleTime      = 30 * time.Minute
-	renewAfter    = time.Minute // cookies are not written with every page
-	maxCookie     = 3800        // bytes; browsers keep 4096 with the name and the attributes
+	refreshHeader = "Hatchel-Refresh" // of a request that a script makes by itself, so that nobody was there
+	renewAfter    = time.Minute       // cookies are not written with every page
+	maxCookie     = 3800              // bytes; browsers keep 4096 with the name and the attributes
 	cookieUse     = "console session"
 	formUse       = "console form\n"
 	tokenField    = "token"
@@ -128,7 +129,7 @@ func (c *Console) openSession(q *request) (*session, error) {
 	if s != nil && s.SignIn != "" && !c.renewSignIn(q, s) {
 		return nil, nil
 	}
-	if s != nil && q.now.Sub(s.Seen) > renewAfter {
+	if s != nil && q.now.Sub(s.Seen) > renewAfter && q.Header.Get(refreshHeader) == "" {
 		if longest := s.Began.Add(q.block.Session); longest.Before(s.Ends) {
 			s.Ends = longest
 		}

@@ -3,9 +3,11 @@
 import { followForms } from "./form.js";
 import { listenForKeys } from "./keys.js";
 import { followCalls } from "./live.js";
+import { followPage } from "./refresh.js";
 import { addThemeButton } from "./theme.js";
 
 addThemeButton();
 listenForKeys();
 followForms();
 followCalls();
+followPage();

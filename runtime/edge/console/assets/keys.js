@@ -1,4 +1,5 @@
 // @ts-check
+import { decisionKeys } from "./decide.js";
 
 /** @returns {HTMLTableRowElement[]} */
 const rows = () => Array.from(document.querySelectorAll("table.rows tbody tr"));
@@ -41,6 +42,7 @@ function helpDialog() {
   line("/", "Filter");
   line("j k", "Next row, row before");
   line("Enter", "Open the row");
+  if (document.querySelector("form#decide")) line("a r", "Approve or reject, after a question");
   line("?", "This list");
   const form = document.createElement("form");
   form.method = "dialog";
@@ -55,7 +57,10 @@ function helpDialog() {
 /** @returns {NodeListOf<HTMLAnchorElement>} */
 const places = () => document.querySelectorAll("#menu a[data-key]");
 
-/** Listens for g and the key of a page, / for the filter, j and k for rows, and ? for help. No key decides anything. */
+/**
+ * Listens for g and the key of a page, / for the filter, j and k for rows, a and r for an approval, and ? for
+ * help. No key decides anything without a question.
+ */
 export function listenForKeys() {
   let going = false;
   document.addEventListener("keydown", (e) => {
@@ -88,8 +93,11 @@ export function listenForKeys() {
       case "?":
         helpDialog().showModal();
         break;
-      default:
-        return;
+      default: {
+        const decide = decisionKeys()[e.key];
+        if (!decide) return;
+        decide();
+      }
     }
     e.preventDefault();
   });

@@ -5,6 +5,7 @@ import { followStream } from "./share.js";
 const maxRows = 500;
 const maxRowsPerFrame = 20;
 const maxText = 160;
+const shown = ["tool_call", "tool_step", "tool_result", "approval.requested", "approval.decided", "gap"];
 
 /**
  * @typedef {{time: string, tool: string, tool_call_id: string, caller?: {subject?: string}, step?: string,
@@ -168,7 +169,8 @@ export function followCalls() {
   };
 
   const { share = "", after = "" } = table.dataset;
-  followStream(share, after, ["tool_call", "tool_step", "tool_result", "approval.requested", "approval.decided", "gap"], (type, data) => {
+  followStream(share, after, (type, data) => {
+    if (!shown.includes(type)) return;
     const wasStopped = stopped;
     stopped = false;
     const event = type === "gap" ? undefined : read(type, data);

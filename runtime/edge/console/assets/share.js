@@ -15,15 +15,19 @@ function isReached(a, b) {
   return recording === other && Number(number) <= Number(reached);
 }
 
+/** The kinds of events that a stream has. A tab passes all of them on, also those that it does not read itself. */
+const kinds = ["tool_call", "tool_step", "tool_result", "approval.requested", "approval.decided", "task.finished", "reload",
+  "connection", "upstream", "gap"];
+
 /**
  * Follows the events of the stream after a place. The first tab with a name holds the stream, and passes its events on to
  * the others. When it closes, the next one continues where it is itself. A tab that has missed an event asks for the
  * stream from its own place on, and every tab drops what it has already. If the server refuses the stream, all tabs are
  * told.
- * @param {string} name @param {string} place @param {string[]} types
+ * @param {string} name @param {string} place
  * @param {(type: string, data: string) => void} take @param {() => void} stopped
  */
-export function followStream(name, place, types, take, stopped) {
+export function followStream(name, place, take, stopped) {
   const channel = new BroadcastChannel(name);
   /** @type {EventSource | undefined} */
   let source;
@@ -34,7 +38,7 @@ export function followStream(name, place, types, take, stopped) {
   const open = (after) => {
     source?.close();
     source = new EventSource("/console/calls/events?after=" + encodeURIComponent(after));
-    for (const type of types)
+    for (const type of kinds)
       source.addEventListener(type, ({ lastEventId: id, data }) => {
         const message = { after, id, type, data };
         after = id;

@@ -1,0 +1,114 @@
+// @ts-check
+// Keeps a page as it would be if it were loaded again: after events that it names, and every few seconds, because other
+// processes have events of their own. The page of the server is the only one that knows how it looks.
+import { followStream } from "./share.js";
+
+const pause = 1000;
+const interval = 5000;
+
+/**
+ * Changes an element until it is as another one. What people have opened, entered or chosen stays.
+ * @param {Element} from @param {Element} to
+ */
+function morph(from, to) {
+  if (from.isEqualNode(to)) return;
+  const keeps = from instanceof HTMLDetailsElement ? ["open"] : from.matches("input, select, textarea") ? ["value", "checked"] : [];
+  for (const { name } of Array.from(from.attributes))
+    if (!to.hasAttribute(name) && !keeps.includes(name)) from.removeAttribute(name);
+  for (const { name, value } of Array.from(to.attributes))
+    if (from.getAttribute(name) !== value && !keeps.includes(name)) from.setAttribute(name, value);
+  const named = new Map(Array.from(from.children, (child) => [child.id, child]));
+  let at = from.firstChild;
+  for (const want of Array.from(to.childNodes)) {
+    const known = want instanceof Element && want.id ? named.get(want.id) : undefined;
+    if (known && known !== at) from.insertBefore(known, at);
+    const have = known ?? at;
+    if (have instanceof Element && want instanceof Element && have.nodeName === want.nodeName && have.id === want.id) {
+      morph(have, want);
+      at = have.nextSibling;
+    } else if (have instanceof Text && want instanceof Text) {
+      if (have.data !== want.data) have.data = want.data;
+      at = have.nextSibling;
+    } else {
+      from.insertBefore(document.adoptNode(want), at);
+    }
+  }
+  while (at) {
+    const next = at.nextSibling;
+    at.remove();
+    at = next;
+  }
+}
+
+/** Shows how long it is until the moments of a page, each second. */
+function tick() {
+  for (const time of document.querySelectorAll("time[data-until]")) {
+    const left = Math.round((Date.parse(time.getAttribute("data-until") ?? "") - Date.now()) / 1000);
+    if (left >= 2 * 60 * 60) continue; // in hours, as the server has written it
+    time.textContent = left <= 0 ? "expired" : `${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")} left`;
+  }
+}
+
+/** Returns the address of the page, with the approvals that it shows: those that were decided stay, too. */
+function address() {
+  const url = new URL(location.href);
+  for (const row of document.querySelectorAll("#approvals tr[data-id]"))
+    url.searchParams.append("shown", row.getAttribute("data-id") ?? "");
+  return url.href;
+}
+
+/** Keeps a page that says so as the server would write it now. */
+export function followPage() {
+  const main = document.querySelector("main[data-live]");
+  const menu = document.querySelector("#menu");
+  if (!(main instanceof HTMLElement)) return;
+  setInterval(tick, 1000);
+  let asking = false, again = false, last = Date.now();
+  const load = () => {
+    if (asking) {
+      again = true;
+      return;
+    }
+    asking = true;
+    const request = new XMLHttpRequest();
+    request.open("GET", address());
+    request.setRequestHeader("Hatchel-Refresh", "1"); // which does not prolong the session
+    request.responseType = "document";
+    request.addEventListener("loadend", () => {
+      asking = false;
+      last = Date.now();
+      const page = request.responseXML, content = page?.querySelector("main[data-live]");
+      if (page && content) {
+        morph(main, content);
+        const entries = page.querySelector("#menu");
+        if (menu && entries) morph(menu, entries);
+        document.title = page.title;
+        tick();
+      } else if (request.status !== 0) {
+        clearInterval(timer);
+        document.querySelector("#stale")?.removeAttribute("hidden"); // the session has ended, or the page has
+      }
+      if (again) soon();
+    });
+    request.send();
+  };
+  /** @type {number | undefined} */
+  let waiting;
+  const soon = () => {
+    again = false;
+    waiting ??= setTimeout(() => {
+      waiting = undefined;
+      load();
+    }, Math.max(100, last + pause - Date.now()));
+  };
+  const timer = setInterval(() => {
+    if (document.visibilityState === "visible") load();
+  }, interval);
+  document.addEventListener("visibilitychange", () => {
+    if (document.visibilityState === "visible") soon();
+  });
+  const { share, after = "", live = "" } = main.dataset;
+  const kinds = [...live.split(" "), "gap"];
+  const take = (/** @type {string} */ type) => kinds.includes(type) && soon();
+  if (share) followStream(share, after, take, () => {}); // without the stream, the interval is left
+}
