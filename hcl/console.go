@@ -66,7 +66,7 @@ func (c *Console) spec() decode.Spec {
 			"\"https://tempo.example/trace/{trace_id}\". The page of a call links to it.").Check(c.checkTraceURL),
 		decode.PositiveDuration(&c.Session, "session", "The time after which a person must sign in again, from 1m to "+
 			"168h. A session without a request for 30 minutes ends, too.").DefaultDoc("8h").Check(c.checkSession),
-		decode.Attr(&c.Keep, "keep", "How long the latest 1,000 calls of each process are kept in the state, from 1m to "+
+		decode.Attr(&c.Keep, "keep", "How long the latest 1,000 calls of tools of each process are kept in the state, from 1m to "+
 			"168h, as in \"24h\": the console of each process shows the calls of all, also after a restart. \"0s\" keeps "+
 			"no calls. By default each process keeps its own in memory.").Check(c.checkKeep),
 	}
