@@ -66,9 +66,9 @@ func (c *Console) spec() decode.Spec {
 			"\"https://tempo.example/trace/{trace_id}\". The page of a call links to it.").Check(c.checkTraceURL),
 		decode.PositiveDuration(&c.Session, "session", "The time after which a person must sign in again, from 1m to "+
 			"168h. A session without a request for 30 minutes ends, too.").DefaultDoc("8h").Check(c.checkSession),
-		decode.Attr(&c.Keep, "keep", "How long the latest 1,000 calls of tools of each process are kept in the state, from 1m to "+
-			"168h, as in \"24h\": the console of each process shows the calls of all, also after a restart. \"0s\" keeps "+
-			"no calls. By default each process keeps its own in memory.").Check(c.checkKeep),
+		decode.Attr(&c.Keep, "keep", "How long the latest 1,000 calls of tools of each process are kept in the state, "+
+			"from 1m to 168h, as in \"24h\": the console of each process shows the calls of all, also after a "+
+			"restart. \"0s\" keeps no calls. By default each process keeps its own in memory.").Check(c.checkKeep),
 	}
 }
 
@@ -137,8 +137,8 @@ func (c *Console) checkKeep(d *decode.Decoder, r Range) {
 	case c.Keep == 0:
 		c.KeepNone = true
 	case c.Keep > maxConsoleKeep:
-		d.Diags.Errorf(r, "Calls kept too long", "The console keeps calls for at most 7 days: write keep = \"168h\" or "+
-			"less. The audit log has them for longer.")
+		d.Diags.Errorf(r, "Calls kept too long", "The console keeps calls for at most 7 days: write keep = \"168h\" "+
+			"or less. The audit log has them for longer.")
 	case c.Keep < minConsoleKeep:
 		d.Diags.Errorf(r, "Calls kept too shortly", "The console keeps calls for at least a minute: write keep = "+
 			"\"1m\" or more, or \"0s\" to keep none.")

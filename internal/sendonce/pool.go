@@ -185,8 +185,8 @@ func (p *pool) closeIdle() {
 	p.mu.Unlock()
 	for _, conns := range old {
 		for _, c := range conns {
-			// State counts a stream that was reset until the server answers the ping behind it, and http2 does not close
-			// the connection then. Shutdown counts the streams that are open.
+			// It closes the connection when no stream is open. State also counts those that were reset until the
+			// server answers the ping behind them, after which http2 does not close the connection.
 			go c.Shutdown(context.Background())
 		}
 	}

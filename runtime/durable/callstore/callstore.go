@@ -1,5 +1,5 @@
-// Package callstore keeps the latest calls of each process of a server in its state, so that the console of each process
-// shows those of all, also after a restart.
+// Package callstore keeps the latest calls of each process of a server in its state, so that the console of each
+// process shows those of all, also after a restart.
 //
 // A process writes the calls that have ended once a second, as one record in one statement, and no call waits for that.
 // A record grows until it holds some calls; then the process begins another one, and it writes over its oldest record

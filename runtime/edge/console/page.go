@@ -186,16 +186,15 @@ var pages = sync.OnceValue(func() map[string]*template.Template {
 		"asset": assetAddress, "time": formatTime, "ago": ago, "left": left, "count": count, "join": strings.Join,
 		"cut": shorten, "control": controlText, "inc": func(n int) int { return n + 1 },
 		"json":    func(text json.RawMessage) string { return indentJSON(text) },
-		"stateOf": stateOf, "table": func(text json.RawMessage) *table { return newTable(text) }, "approvalState": approvalState, "recordState": recordState, "upState": upState,
+		"stateOf": stateOf, "table": func(text json.RawMessage) *table { return newTable(text) },
+		"approvalState": approvalState, "recordState": recordState, "upState": upState,
 		"limitCaller": limitCaller,
 		"rateLeft":    rateLeft,
 		"loadState":   loadState, "loadText": loadText, "shortRevision": shortRevision,
 		"callPath": callPath, "approvalPath": approvalPath, "recordPath": recordPath,
 		"taskPath": taskPath, "endPath": endPath, "revokePath": revokePath, "toolPath": toolPath,
 		"badgesOf": badgesOf, "summaryOf": summaryOf, "positionOf": positionOf, "thousands": thousands,
-		"seconds":    seconds,
-		"number":     func(d time.Duration) string { return fmt.Sprintf("%.1f", float64(d)/float64(time.Millisecond)) },
-		"ms":         func(d time.Duration) string { return fmt.Sprintf("%.1f ms", float64(d)/float64(time.Millisecond)) },
+		"seconds": seconds, "ms": inMilliseconds,
 		"clientName": mcp.ClientName, "millis": time.UnixMilli,
 		"image": func(data string) template.URL { return template.URL(data) }, // of a type that newImage has checked
 		"clock": clock,
@@ -213,3 +212,7 @@ var pages = sync.OnceValue(func() map[string]*template.Template {
 	}
 	return out
 })
+
+func inMilliseconds(d time.Duration) string {
+	return fmt.Sprintf("%.1f ms", float64(d)/float64(time.Millisecond))
+}

@@ -82,7 +82,9 @@ func newTimeline(c *recent.Call, now time.Time, operator bool) *timeline {
 		t.Lines = append(t.Lines, line)
 	}
 	for _, w := range c.Waits {
-		line := timelineLine{Name: "waits for people", condition: condition{"off", "waited"}, Began: w.Began, Took: w.Took}
+		line := timelineLine{
+			Name: "waits for people", condition: condition{"off", "waited"}, Began: w.Began, Took: w.Took,
+		}
 		line.Bars = []bar{place("off", w.Began, w.Took)}
 		t.Lines = append(t.Lines, line)
 		t.Lines[0].Bars = append(t.Lines[0].Bars, line.Bars[0])

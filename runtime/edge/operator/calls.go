@@ -23,8 +23,8 @@ func (q *CallQuery) matches(c *recent.Call) bool {
 }
 
 // RecentCalls returns the latest calls that a person in the console may see, the newest first: those whose events they
-// may follow. It reports whether these are their own calls only. Operator says whether they operate the server. Those of
-// other processes are left out while the state is not available, which the console says elsewhere.
+// may follow. It reports whether these are their own calls only. Operator says whether they operate the server. Those
+// of other processes are left out while the state is not available, which the console says elsewhere.
 func (o *Operator) RecentCalls(
 	ctx context.Context, c *mcp.Caller, operator bool, q CallQuery,
 ) (calls []*recent.Call, own bool, err error) {

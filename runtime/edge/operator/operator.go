@@ -47,7 +47,8 @@ type Calls struct {
 // New returns the Operator of a server.
 func New(s Server, state *store.State, events *event.Ring, calls Calls, log *slog.Logger) *Operator {
 	return &Operator{
-		State: state, server: s, events: events, calls: calls, refusals: logging.Limited{Log: log, Text: "request refused"},
+		State: state, server: s, events: events, calls: calls,
+		refusals: logging.Limited{Log: log, Text: "request refused"},
 	}
 }
 

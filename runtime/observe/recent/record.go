@@ -93,7 +93,7 @@ type Failures struct {
 
 // End is what a call came to.
 type End struct {
-	After      time.Duration   `json:",omitzero"` // after the beginning, with the time that the call has waited for people
+	After      time.Duration   `json:",omitzero"` // after the beginning, with the waits for people
 	Took       time.Duration   `json:",omitzero"` // without that time
 	Outcome    string          `json:",omitzero"`
 	Error      string          `json:",omitzero"` // the message of the failure
