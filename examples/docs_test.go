@@ -8,7 +8,6 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
-	"errors"
 	"math/big"
 	"os"
 	"os/exec"
@@ -263,106 +262,6 @@ func checkout(t *testing.T, p *page) *folder {
 		}
 	}
 	return &folder{t: t, path: root}
-}
-
-// fileFence finds the fences with a file, such as "sql tables.sql", which the commands below it use.
-var fileFence = regexp.MustCompile(`^\w+ ([\w./-]+)$`)
-
-// TestTranscriptsArePrinted runs the commands of each console block and compares what they print with the page. Before
-// them it writes the files that the page shows above, which are in the canonical style.
-func TestTranscriptsArePrinted(t *testing.T) {
-	t.Parallel()
-	for _, path := range pagePaths(t) {
-		p := readPage(t, path)
-		if len(p.fences("console")) == 0 {
-			continue
-		}
-		t.Run(filepath.Base(path), func(t *testing.T) {
-			t.Parallel()
-			f := checkout(t, p)
-			if strings.Contains(p.src, "\n$ psql ") {
-				f.useDatabases()
-			}
-			if strings.Contains(p.src, trackerURL) {
-				f.useTracker()
-			}
-			changed := map[int]string{}
-			for i, b := range p.blocks {
-				if m := fileFence.FindStringSubmatch(b.info); m != nil {
-					f.must(os.MkdirAll(filepath.Dir(f.file(m[1])), 0o755))
-					f.write(m[1], f.unmask(b.text))
-					if o := f.run("fmt", "--diff", "."); o.stdout != "" || o.code != 0 {
-						t.Errorf("%s is not in the canonical style:\n%s%s", m[1], o.stdout, o.stderr)
-					}
-				}
-				if b.info != "console" {
-					continue
-				}
-				if printed := f.replay(b.text); trimLines(printed) != trimLines(b.text) {
-					changed[i] = printed
-				}
-			}
-			switch {
-			case len(changed) > 0 && *update:
-				p.replace(t, changed)
-			case len(changed) > 0:
-				for i, printed := range changed {
-					t.Errorf("%s shows\n%s\nbut this is printed; go test ./examples -run Transcripts -update writes it:\n%s", path, p.blocks[i].text, printed)
-				}
-			}
-		})
-	}
-}
-
-// runOfTests finds what differs between two runs of the same tests.
-var runOfTests = regexp.MustCompile(`passed in [\d.hms]+ \(seed \d+\)`)
-
-// unmask returns a text of a page with the address that a server has in this test.
-func (f *folder) unmask(text string) string {
-	if f.masked[0] == "" {
-		return text
-	}
-	return strings.ReplaceAll(text, f.masked[1], f.masked[0])
-}
-
-// replay runs the commands of a transcript and returns it with what they print now.
-func (f *folder) replay(transcript string) string {
-	f.t.Helper()
-	var out strings.Builder
-	for i, part := range strings.Split("\n"+transcript, "\n$ ")[1:] {
-		line, _, _ := strings.Cut(part, "\n")
-		cmd := exec.Command("/bin/sh", "-c", f.unmask(line))
-		cmd.Dir = f.path
-		cmd.Env = append(f.command().Env, "PATH="+filepath.Dir(hatchel)+":"+os.Getenv("PATH"))
-		printed, err := cmd.CombinedOutput()
-		if exit := new(exec.ExitError); err != nil && !errors.As(err, &exit) {
-			f.t.Fatal(err)
-		}
-		text := strings.ReplaceAll(string(printed), f.path, "/home/you")
-		if f.masked[0] != "" {
-			text = strings.ReplaceAll(text, f.masked[0], f.masked[1])
-		}
-		text = runOfTests.ReplaceAllString(text, "passed in 1ms (seed 7)")
-		if i > 0 {
-			out.WriteString("\n")
-		}
-		if text != "" && !strings.HasSuffix(text, "\n") {
-			text += "\n"
-		}
-		out.WriteString("$ " + line + "\n" + text)
-	}
-	return out.String()
-}
-
-// trimLines removes the white space at the ends of lines and empty lines.
-func trimLines(text string) string {
-	var out strings.Builder
-	for line := range strings.Lines(text) {
-		if line = strings.TrimRight(line, " \n"); line != "" {
-			out.WriteString(line + "\n")
-		}
-	}
-	return out.String()
 }
 
 // TestTheReadmeShowsAToolOfTheExamples keeps the first tool of the README and the one that its transcript calls the same.

@@ -30,7 +30,11 @@ type folder struct {
 	env  []string // beside what every process here gets
 	args []string // of every command that loads it
 
-	masked [2]string // the address of a server here, and as the page writes it; empty for none
+	// For the transcripts of a page:
+	masks      []mask
+	variations []variation
+	standIn    func(line string) (printed string) // in place of the shell; nil for none
+	served     *journal                           // of the server that a transcript has started
 }
 
 // example copies an example as it is in the repository, without what running it has left there.

@@ -114,7 +114,7 @@ func startReviewedTracker(t *testing.T, said []string) string {
 // useTracker lets a page use the tracker by its address.
 func (f *folder) useTracker() {
 	f.t.Helper()
-	f.masked = [2]string{startTracker(f.t), trackerURL}
+	f.masks = append(f.masks, mask{startTracker(f.t), trackerURL})
 	f.env = append(f.env, "TRACKER_TOKEN=0123456789abcdef")
 }
 

@@ -389,8 +389,8 @@ func (f *serveFlags) serve(
 	return nil
 }
 
-// announceConsole says where the console is, if there is one: at the address of the server, nil for none, or at its
-// own.
+// announceConsole says where the console is, if there is one: at its own address, at the URL where people sign in, or at
+// the address of the server, nil for none.
 func (f *serveFlags) announceConsole(s *server.Server, address net.Addr) {
 	if s.Host.Current().Console == nil {
 		return
@@ -404,6 +404,9 @@ func (f *serveFlags) announceConsole(s *server.Server, address net.Addr) {
 	base := "http://" + address.String()
 	if s.Host.Certificates() != nil {
 		base = "https://" + address.String()
+	}
+	if signIn := s.Host.Current().SignIn; signIn != nil && s.Host.ConsoleAddr() == nil {
+		base = signIn.Decl.URL
 	}
 	line := "hatchel: console at " + base + "/console/"
 	if s.Host.Authenticator() == nil {

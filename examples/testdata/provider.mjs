@@ -30,7 +30,7 @@ server.listen(0, "127.0.0.1", () => {
     ...(token && { routes: { token } }),
     clients: JSON.parse(clients),
     scopes: ["openid", "offline_access", "read"],
-    claims: { openid: ["sub", "groups", "email"], profile: ["name"] },
+    claims: { openid: ["sub", "groups", "email", "branch"], profile: ["name"] },
     conformIdTokenClaims: userinfo,
     rotateRefreshToken: true,
     enabledJWA: { clientAuthSigningAlgValues: ["RS256", "PS256", "ES256", "ES384", "ES512", "Ed25519", "EdDSA"] },

@@ -221,7 +221,8 @@ func (g *generator) addTable(ctx context.Context, q Query, t *table) error {
 	}
 	const rules = "rules of the database"
 	if t.rowSecurity && !t.view {
-		g.result.Lose(t.origin(), rules, "row-level security applies: the tools see and write what its policies allow the role", "")
+		const policies = "row-level security applies: the tools see and write what its policies allow the role"
+		g.result.Lose(t.origin(), rules, policies, "")
 	}
 	if t.writeNote != "" && !t.view && g.options.Writes {
 		g.result.Lose(t.origin(), rules, t.writeNote, "")
