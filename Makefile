@@ -4,7 +4,7 @@
 #   make test           install what the tests need, start the databases, run make check, stop them
 #   make check          format, vet, lint, tests, those of the server and of the adapters with -race, coverage of diagnostics
 #   make check-release  what only a release needs, and what .github/workflows/nightly.yml runs: race, matrices, unconfined,
-#                       bounds, fuzz, load, soak, kill, replicas, judge, mutants, packages and bench
+#                       bounds, fuzz, load, soak, kill, replicas, judge, mutants, packages, chart and bench
 #   make race           run the tests with -race that make check runs without it, and those of the editor at every place
 #   make matrices       run the tests of large matrices with all of their cases; make check runs some, chosen by a seed
 #   make unconfined     run the tests of a program that was built without cgo, which cannot confine programs
@@ -24,6 +24,7 @@
 #                       command line
 #   make release        build what a release consists of into dist; VERSION=v1.2.3 names it
 #   make packages       build a release twice and install its packages
+#   make chart          lint and render the Helm chart with several sets of values, and decode its objects strictly
 #   make vsix           pack the extension for VS Code into dist/hatchel.vsix
 #   make clean          remove what these targets made
 
@@ -43,7 +44,7 @@ JUDGE       ?=
 KERNEL      ?= /boot/vmlinuz
 APPEND      ?=
 
-.PHONY: build test check checks format vet lint unit plain race matrices unconfined bounds manifests systems reports check-release fuzz bench load soak kill replicas mutants kernel release packages vsix clean
+.PHONY: build test check checks format vet lint unit plain race matrices unconfined bounds manifests systems reports check-release fuzz bench load soak kill replicas mutants kernel release packages chart vsix clean
 
 build:
 	go build -trimpath -ldflags '-X main.version=$(VERSION)' -o hatchel ./cmd/hatchel
@@ -61,7 +62,7 @@ check:
 
 checks: unit plain reports lint manifests systems format
 
-check-release: race matrices unconfined bounds fuzz load soak kill replicas judge mutants packages bench
+check-release: race matrices unconfined bounds fuzz load soak kill replicas judge mutants packages chart bench
 
 format:
 	@unformatted=$$(find . -path ./.cache -prune -o -name '*.go' -print | xargs gofmt -l) && \
@@ -160,6 +161,10 @@ release:
 packages:
 	.ci/install release
 	.ci/check-packages
+
+chart:
+	.ci/install helm
+	cd .ci/manifests && HATCHEL_HELM=$(CURDIR)/.cache/bin/helm go test -vet=off -count 1 -run Chart ./...
 
 vsix:
 	.ci/install referees extension

@@ -290,7 +290,7 @@ func TestTheGuideShowsTheProxiesOfReplicas(t *testing.T) {
 }
 
 func TestToolsOfContainersAreValid(t *testing.T) {
-	for _, dir := range []string{"docker/tools", "kubernetes/tools"} {
+	for _, dir := range []string{"docker/tools", "kubernetes/tools", "kubernetes/chart/tools"} {
 		cmd := exec.Command(hatchel, "validate", dir)
 		cmd.Env = append(os.Environ(), "HATCHEL_KEY=a key of sixteen characters",
 			"PROMETHEUS_KEY=another key of sixteen", "STATE_DSN=postgres://hatchel@db.example/hatchel")
