@@ -5,10 +5,8 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
-	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"os"
 	"os/exec"
@@ -22,6 +20,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 
 	"hatchel/internal/persontest"
+	"hatchel/internal/proxytest"
 	"hatchel/runtime/edge/auth/issuertest"
 )
 
@@ -114,16 +113,8 @@ func (d *tutorial) startCaddy(p *page) {
 		conn.Close()
 		return roots.AppendCertsFromPEM(text)
 	})
-	tunnels := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodConnect || r.Host != tutorialHost+":443" {
-			d.t.Errorf("the proxy is asked for %s %s", r.Method, r.Host)
-			http.Error(w, "another host", http.StatusForbidden)
-			return
-		}
-		tunnel(w, address)
-	}))
-	d.t.Cleanup(tunnels.Close)
-	proxy, err := url.Parse(tunnels.URL)
+	tunnels := proxytest.StartTunnels(d.t, tutorialHost+":443", address)
+	proxy, err := url.Parse(tunnels)
 	d.must(err)
 	d.transport = &http.Transport{
 		TLSClientConfig: &tls.Config{RootCAs: roots},
@@ -135,28 +126,7 @@ func (d *tutorial) startCaddy(p *page) {
 		},
 	}
 	d.t.Cleanup(d.transport.CloseIdleConnections)
-	d.env = append(d.env, "HTTPS_PROXY="+tunnels.URL, "SSL_CERT_FILE="+authority)
-}
-
-// tunnel connects a client with an address.
-func tunnel(w http.ResponseWriter, address string) {
-	far, err := net.Dial("tcp", address)
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadGateway)
-		return
-	}
-	defer far.Close()
-	near, buffered, err := http.NewResponseController(w).Hijack()
-	if err != nil {
-		return
-	}
-	defer near.Close()
-	io.WriteString(near, "HTTP/1.1 200 OK\r\n\r\n")
-	go func() {
-		io.Copy(far, buffered)
-		far.(*net.TCPConn).CloseWrite()
-	}()
-	io.Copy(near, far)
+	d.env = append(d.env, "HTTPS_PROXY="+tunnels, "SSL_CERT_FILE="+authority)
 }
 
 // startBrowser returns a program that opens addresses as a person who signs in.

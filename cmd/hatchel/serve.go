@@ -389,8 +389,8 @@ func (f *serveFlags) serve(
 	return nil
 }
 
-// announceConsole says where the console is, if there is one: at its own address, at the URL where people sign in, or at
-// the address of the server, nil for none.
+// announceConsole says where the console is, if there is one: at its own address, at the URL where
+// people sign in, or at the address of the server, nil for none.
 func (f *serveFlags) announceConsole(s *server.Server, address net.Addr) {
 	if s.Host.Current().Console == nil {
 		return

@@ -19,6 +19,7 @@ import (
 	"sync"
 	"testing"
 
+	"hatchel/internal/proxytest"
 	"hatchel/runtime/edge/auth/issuertest"
 )
 
@@ -122,35 +123,9 @@ func openTenant(t *testing.T, origin string) *tenant {
 			return new(net.Dialer).DialContext(ctx, network, web.Listener.Addr().String())
 		},
 	}
-	tunnels := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodConnect || r.Host != entraHost+":443" {
-			t.Errorf("the proxy is asked for %s %s", r.Method, r.Host)
-			http.Error(w, "another host", http.StatusForbidden)
-			return
-		}
-		tunnel(w, web.Listener.Addr().String())
-	}))
-	t.Cleanup(tunnels.Close)
-	n.proxy, n.authority = tunnels.URL, filepath.Join(dir, "ca.pem")
+	n.proxy = proxytest.StartTunnels(t, entraHost+":443", web.Listener.Addr().String())
+	n.authority = filepath.Join(dir, "ca.pem")
 	return n
-}
-
-// tunnel connects a client with an address.
-func tunnel(w http.ResponseWriter, address string) {
-	far, err := net.Dial("tcp", address)
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadGateway)
-		return
-	}
-	defer far.Close()
-	near, buffered, err := http.NewResponseController(w).Hijack()
-	if err != nil {
-		return
-	}
-	defer near.Close()
-	io.WriteString(near, "HTTP/1.1 200 OK\r\n\r\n")
-	go io.Copy(far, buffered)
-	io.Copy(near, far)
 }
 
 func (n *tenant) keep(tokens ...string) {
