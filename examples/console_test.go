@@ -140,7 +140,7 @@ func (s *consoleShop) pages() (paths []string) {
 	for _, place := range places {
 		s.eva.open(place)
 		paths = append(paths, place)
-		paths = append(paths, eval[[]string](s.eva, `[...document.querySelectorAll("table.rows tbody tr:first-child a")].slice(0, 1).
+		paths = append(paths, eval[[]string](s.eva, `[...document.querySelectorAll("table.rows tbody a")].slice(0, 1).
 			map((a) => a.getAttribute("href"))`)...)
 	}
 	return paths
@@ -278,7 +278,7 @@ func TestConsoleInABrowserShowsCallsAsTheyHappen(t *testing.T) {
 	s.eva.open("/console/calls")
 	answer := s.refund()
 	s.eva.await(liveRow + `.includes("waits for approval")`)
-	if link := eval[string](s.eva, `document.querySelector("#calls tbody tr td:nth-child(2) a").pathname`); link !=
+	if link := eval[string](s.eva, `document.querySelector("#calls tr[id] td:nth-child(2) a").pathname`); link !=
 		"/console/approvals/"+s.pendingID() {
 		t.Errorf("the call that waits leads to %s", link)
 	}
@@ -292,7 +292,7 @@ func TestConsoleInABrowserShowsCallsAsTheyHappen(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	s.eva.await(liveRow + `.includes("ok")`)
-	if took := time.Since(decided); *bounds && took > 500*time.Millisecond {
+	if took := time.Since(decided); *bounds && took > time.Second {
 		t.Errorf("the row changed %s after the approval", took)
 	}
 	if text := <-answer; !strings.Contains(text, "Refunded 250 euros of order 1042.") {
@@ -300,15 +300,15 @@ func TestConsoleInABrowserShowsCallsAsTheyHappen(t *testing.T) {
 	}
 }
 
-const refusedStream = `document.querySelector("#summary").textContent.includes("does not send new calls any more")`
+const isStale = `!document.querySelector("#stale").hidden`
 
-// TestConsoleInABrowserSaysThatItsStreamIsRefused takes the console away from eva while her list of calls is open.
-func TestConsoleInABrowserSaysThatItsStreamIsRefused(t *testing.T) {
+// TestConsoleInABrowserSaysThatItIsNotKeptUpToDate takes the console away from eva while her list of calls is open.
+func TestConsoleInABrowserSaysThatItIsNotKeptUpToDate(t *testing.T) {
 	t.Parallel()
 	s := openConsole(t)
 	s.eva.open("/console/calls")
 	s.write("shop.hcl", strings.Replace(s.read("shop.hcl"), `  allow     = "'ops' in`, `  allow     = "'dev' in`, 1))
-	s.eva.await(refusedStream)
+	s.eva.await(isStale)
 	s.eva.forget("403") // of the stream
 }
 
@@ -320,7 +320,7 @@ func TestConsoleInABrowserEndsTheStreamsOfAllTabsWithTheSession(t *testing.T) {
 	tab.open("/console/")
 	tab.do(chromedp.Click("#sign-out button:not([type=button])"))
 	tab.await(`location.pathname === "/console/sign-in"`)
-	s.eva.await(refusedStream)
+	s.eva.await(isStale)
 	s.eva.forget("text/event-stream") // of the stream, which leads to the page where people sign in
 }
 
@@ -342,7 +342,7 @@ func TestConsoleInABrowserShowsHiddenCharactersOfLiveCalls(t *testing.T) {
 	eventually(t, "the tool is served", func() bool { return strings.Contains(call(), "漢") })
 	s.eva.open("/console/calls")
 	call()
-	const cell = `(document.querySelector("#calls tbody tr td:last-child")?.textContent.replace(/.* ms /, "") ?? "")`
+	const cell = `(document.querySelector("#calls tr[id] td:last-child")?.textContent.replace(/.* ms /, "") ?? "")`
 	s.eva.await(cell + ` !== ""`)
 	live := eval[string](s.eva, cell)
 	s.eva.open("/console/calls")
@@ -375,7 +375,7 @@ func TestConsoleInABrowserSharesOneStreamAmongTabs(t *testing.T) {
 		}
 	}
 	s.eva.open("/console/calls")
-	filters := []string{"?tool=refund", "?caller=eva", "", "?tool=o*r", "?caller=bob", "?tool=order&caller=bob", "?failed=1"}
+	filters := []string{"?tool=refund", "?caller=eva", "", "?tool=o*r", "?caller=bob", "?tool=order&caller=bob", "?outcome=problems"}
 	var tabs []*browser
 	for _, filter := range filters {
 		wait(2)
@@ -392,14 +392,14 @@ func TestConsoleInABrowserSharesOneStreamAmongTabs(t *testing.T) {
 	for range made {
 	}
 	s.eva.open("/console/calls")
-	const rows = `[...document.querySelectorAll("#calls tbody tr")].map((row) => row.id + " " + row.cells[1].innerText)`
+	const rows = `[...document.querySelectorAll("#calls tr[id]")].map((row) => row.id + " " + row.cells[1].innerText)`
 	want := eval[[]string](s.eva, rows)
 	if len(want) < calls-2 {
 		t.Errorf("%d calls are listed of %d", len(want), calls)
 	}
 	for i, tab := range tabs[2:] {
 		filter := filters[i+2]
-		if filter == "?failed=1" {
+		if filter == "?outcome=problems" {
 			want = nil
 		}
 		eventually(t, fmt.Sprintf("the tab with the filter %q has %d rows", filter, len(want)), func() bool {
@@ -409,7 +409,7 @@ func TestConsoleInABrowserSharesOneStreamAmongTabs(t *testing.T) {
 }
 
 // liveRow is the text of the row of a refund in the list of calls.
-const liveRow = `([...document.querySelectorAll("#calls tbody tr")].find((row) => row.innerText.includes("refund"))?.innerText ?? "")`
+const liveRow = `([...document.querySelectorAll("#calls tr[id]")].find((row) => row.innerText.includes("refund"))?.innerText ?? "")`
 
 // TestConsoleInABrowserLeadsThroughTheGuide does what "A walk through the console" in docs/monitoring.md says.
 func TestConsoleInABrowserLeadsThroughTheGuide(t *testing.T) {

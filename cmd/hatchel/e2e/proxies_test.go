@@ -328,7 +328,7 @@ func (p *proxied) checkConsole() {
 		p.t.Errorf("the cookie is %s", res.Header.Get("Set-Cookie"))
 	}
 	signedIn := []string{"Cookie", cookies[0].Name + "=" + cookies[0].Value}
-	awaitLine := p.follow("/console/calls/events", signedIn...)
+	awaitLine := p.follow("/console/events", signedIn...)
 	p.call()
 	awaitLine(`"plain"`)
 	res, text = p.do("GET", "/console/tools/plain", "", signedIn...)

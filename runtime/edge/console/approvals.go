@@ -93,10 +93,10 @@ func (c *Console) countPending(q *request) string {
 
 // approvalsData is the data of the list of approvals.
 type approvalsData struct {
-	Tool, Caller, Status string
-	Statuses             []approval.Status
-	Rows                 []*approval.Approval
-	Next                 string // address of the next page; empty for none
+	Filter *filterBar
+	Status string
+	Rows   []*approval.Approval
+	Next   string // address of the next page; empty for none
 }
 
 const (
@@ -119,11 +119,13 @@ func matchesCaller(pattern string, a *approval.Approval) bool {
 
 // approvals lists approvals: those that are pending, the most urgent first, unless the query names another status.
 func (c *Console) approvals(q *request) (*answer, error) {
-	values := q.URL.Query()
-	data := &approvalsData{
-		Tool: values.Get("tool"), Caller: values.Get("caller"), Status: values.Get("status"),
-		Statuses: approval.Statuses,
+	g, err := c.admit(q)
+	if err != nil {
+		return nil, err
 	}
+	values := q.URL.Query()
+	tool, caller := values.Get("tool"), values.Get("caller")
+	data := &approvalsData{Status: values.Get("status")}
 	if !slices.Contains(approval.Statuses, approval.Status(data.Status)) {
 		data.Status = string(approval.Pending)
 	}
@@ -143,14 +145,14 @@ func (c *Console) approvals(q *request) (*answer, error) {
 			return nil, err
 		}
 		for _, e := range entries {
-			if !reader.sees(e) || !matches(data.Tool, e.Tool) || e.Subject != "" && !matches(data.Caller, e.Subject) {
+			if !reader.sees(e) || !matches(tool, e.Tool) || e.Subject != "" && !matches(caller, e.Subject) {
 				continue
 			}
 			a, err := e.Approval()
 			if err != nil {
 				return nil, err
 			}
-			if matchesCaller(data.Caller, a) {
+			if matchesCaller(caller, a) {
 				data.Rows = append(data.Rows, a)
 			}
 		}
@@ -161,6 +163,12 @@ func (c *Console) approvals(q *request) (*answer, error) {
 			data.Next = q.addressWith("after", next)
 		}
 		data.addShown(q, reader)
+		callers := map[string]bool{}
+		for _, a := range data.Rows {
+			callers[cmp.Or(a.Caller.Subject, a.Caller.Remote)] = true
+		}
+		data.Filter = newFilterBar(q, statusField(data.Status, approval.Statuses), toolField(g),
+			filterField{Name: "caller", Label: "Caller", Choices: choicesOf(callers), IsText: true, Hint: "any"})
 		return &answer{template: "approvals", title: "Approvals", data: data}, nil
 	}
 }

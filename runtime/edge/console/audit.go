@@ -18,8 +18,7 @@ const auditPath = "/console/audit"
 
 // auditData is the data of the audit page.
 type auditData struct {
-	Filter   audit.Filter
-	Outcomes []string
+	Filter   *filterBar
 	Problem  string // why nothing is shown; empty when records are
 	Rows     []audit.Record
 	Invalid  int    // lines that are not records
@@ -41,21 +40,25 @@ func (c *Console) audit(q *request) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	values := q.URL.Query()
+	values, in := q.URL.Query(), &seen{}
 	readiness, _ := c.Host.Readiness(q.Context())
-	data := &auditData{Outcomes: audit.Outcomes, Health: readiness.Audit, Filter: audit.Filter{
-		Tool: values.Get("tool"), Caller: values.Get("caller"), Outcome: values.Get("outcome"),
-		Rule: values.Get("rule"), Since: values.Get("since"), Until: values.Get("until"), Text: values.Get("text"),
-	}}
-	data.Command = auditCommand(&data.Filter)
+	filter, onlyProblems := recordFilter(q)
+	data := &auditData{Health: readiness.Audit, Command: auditCommand(&filter)}
 	out := &answer{template: "audit", title: "Audit", data: data}
+	defer func() {
+		fields := append(recordFields(g, in), filterField{Name: "text", Label: "Text in the record", IsText: true, Hint: "any"})
+		data.Filter = newFilterBar(q, fields...)
+	}()
 	log, why := g.AuditSource()
 	if log == nil {
 		data.Problem = why
 		return out, nil
 	}
 	before, _ := strconv.ParseInt(values.Get("before"), 10, 64) // the newest for anything else
-	next, err := data.read(q.Context(), log, before, q.now)
+	next, err := data.read(q, log, &filter, before, func(r *audit.Record) bool {
+		in.add(r.Caller.Subject, r.Rule)
+		return !onlyProblems || isProblem(r.Outcome)
+	})
 	if err != nil {
 		data.Problem, out.status = err.Error(), http.StatusUnprocessableEntity
 	}
@@ -68,20 +71,23 @@ func (c *Console) audit(q *request) (*answer, error) {
 	return out, nil
 }
 
-// read reads one page, and returns the sequence before which the next one begins; 0 for none.
-func (d *auditData) read(ctx context.Context, log audit.Source, before int64, now time.Time) (next int64, err error) {
-	matches, err := d.Filter.Matcher(now)
+// read reads one page of the records that the filter selects and that are wanted, and returns the sequence before which
+// the next one begins; 0 for none.
+func (d *auditData) read(
+	q *request, log audit.Source, f *audit.Filter, before int64, wanted func(*audit.Record) bool,
+) (next int64, err error) {
+	matches, err := f.Matcher(q.now)
 	if err != nil {
 		return 0, err
 	}
 	last := int64(0)
-	d.Cut, err = readBack(ctx, log, before, func(l *audit.Line) bool {
+	d.Cut, err = readBack(q.Context(), log, before, func(l *audit.Line) bool {
 		r, ok := l.Record()
 		switch {
 		case !ok:
 			d.Invalid++
 			return true
-		case matches(l, &r):
+		case wanted(&r) && matches(l, &r):
 			d.Rows = append(d.Rows, r)
 		}
 		last = r.Sequence
@@ -91,6 +97,11 @@ func (d *auditData) read(ctx context.Context, log audit.Source, before int64, no
 		next = last
 	}
 	return next, err
+}
+
+// Days returns the records by their days.
+func (d *auditData) Days() []day[audit.Record] {
+	return days(d.Rows, func(r audit.Record) time.Time { return r.Time })
 }
 
 // readBack reads a log, the newest line first, until each returns false, and for at most maxSearch. It reports whether

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -38,8 +37,7 @@ func (v *callView) State() condition {
 
 // hasFailed reports whether the call has ended without doing all that was asked.
 func (v *callView) hasFailed() bool {
-	class := v.State().Class
-	return !v.Waits && (class == "bad" || class == "warn")
+	return !v.Waits && v.End != nil && isProblem(v.End.Outcome)
 }
 
 // Waited returns how long the call has waited for people, which its duration leaves out; empty for a call that has not.
@@ -66,17 +64,6 @@ var followedKinds = eventkind.Of(eventkind.ToolCall, eventkind.ToolStep, eventki
 
 // shareName returns the name by which the tabs of a session share their stream of events.
 func shareName(s *session) string { return digest.Of(s.ID).String() }
-
-// placeInStream returns the place that the stream of events of a person has reached; empty where there is no stream for
-// them. Events are recorded from now on, so that a stream which begins there in the next minutes misses none.
-func (c *Console) placeInStream(q *request) string {
-	l, err := c.listen(q, &event.Query{Kinds: followedKinds})
-	if err != nil {
-		return ""
-	}
-	defer l.Close()
-	return string(l.AppendPlace(nil))
-}
 
 // listen returns the events that a person may follow: all, or where they may not, those of their own calls; then it
 // sets query.Own. The error has its reason for people where no events can be followed.
@@ -123,35 +110,56 @@ func (c *Console) recentCalls(
 	return views, own, nil
 }
 
+// record returns what a record of the audit log would have of the call, so that the same filter selects both.
+func (v *callView) record() *audit.Record {
+	r := &audit.Record{
+		Event: audit.EventIntent, Time: v.Began, Name: v.Tool,
+		Caller: audit.Caller{Subject: v.Subject, Client: v.ClientName()},
+	}
+	if v.End != nil {
+		r.Event, r.Outcome, r.Rule = audit.EventCall, v.End.Outcome, v.End.Rule
+	}
+	return r
+}
+
 // callsData is the data of the list of calls.
 type callsData struct {
-	Tool, Caller string
-	Failed       bool
-	Own          bool // the person sees their own calls only
-	Rows         []*callView
-	Share        string // name of the stream among the tabs of the session
-	After        string // the place that the page has reached in the stream
+	Filter  *filterBar
+	Problem string // why nothing is shown; empty when calls are
+	Own     bool   // the person sees their own calls only
+	Rows    []*callView
+	Dropped uint64 // calls of this process that the state does not have
 }
 
 const callsPerPage = 100
 
-// calls lists the latest calls. A script adds those that follow: it gets all events that the person may follow, because
-// tabs with different filters share one stream.
+// Days returns the calls by the days on which they have begun.
+func (d *callsData) Days() []day[*callView] {
+	return days(d.Rows, func(v *callView) time.Time { return v.Began })
+}
+
+// calls lists the latest calls.
 func (c *Console) calls(q *request) (*answer, error) {
-	values := q.URL.Query()
-	data := &callsData{
-		Tool: values.Get("tool"), Caller: values.Get("caller"), Failed: values.Has("failed"),
-		Share: shareName(q.session),
+	g, err := c.admit(q)
+	if err != nil {
+		return nil, err
 	}
-	data.After = c.placeInStream(q) // what is published from now on follows
-	var wanted func(*callView) bool
-	if data.Failed {
-		wanted = (*callView).hasFailed
+	data, in := &callsData{}, &seen{}
+	filter, onlyProblems := recordFilter(q)
+	matches, err := filter.Matcher(q.now)
+	out := &answer{template: "calls", title: "Calls", data: data}
+	if err != nil {
+		data.Problem, out.status = err.Error(), http.StatusUnprocessableEntity
+		data.Filter = newFilterBar(q, recordFields(g, in)...)
+		return out, nil
 	}
-	var err error
-	query := operator.CallQuery{Tool: data.Tool, Caller: data.Caller}
-	data.Rows, data.Own, err = c.recentCalls(q, query, callsPerPage, wanted)
-	return &answer{template: "calls", title: "Calls", data: data}, err
+	data.Rows, data.Own, err = c.recentCalls(q, operator.CallQuery{}, callsPerPage, func(v *callView) bool {
+		r := v.record()
+		in.add(r.Caller.Subject, r.Rule)
+		return matches(nil, r) && (!onlyProblems || v.hasFailed())
+	})
+	data.Filter = newFilterBar(q, recordFields(g, in)...)
+	return out, err
 }
 
 // checkViewer returns why a person may not see the console any more, after another configuration is served.
@@ -166,10 +174,11 @@ func (c *Console) checkViewer(q *request) error {
 	return nil
 }
 
-// callEvents streams the events of calls to the list.
-func (c *Console) callEvents(q *request) (*answer, error) {
+// events streams what happens, so that pages which it may have changed are loaded again: all that the person may
+// follow, because the tabs of a session share one stream.
+func (c *Console) events(q *request) (*answer, error) {
 	l, err := c.listen(q, &event.Query{
-		Kinds: followedKinds, Follow: true, After: cmp.Or(q.Header.Get("Last-Event-ID"), q.URL.Query().Get("after")),
+		Kinds: followedKinds, Follow: true, After: q.Header.Get("Last-Event-ID"),
 		Check: func() error { return c.checkViewer(q) },
 	})
 	if err != nil {

@@ -47,7 +47,7 @@ func TestTheLatestCallsAreListedAndOneIsShown(t *testing.T) {
 	if strings.Index(rows, "failed") > strings.Index(rows, "ok") || strings.Count(rows, "second") != 2 || strings.Count(rows, "bob") != 2 {
 		t.Errorf("the calls are %s", rows)
 	}
-	if got := textOf(vera.get("/console/calls?failed=1").find("calls")); strings.Count(got, "report") != 1 || !strings.Contains(got, "too many") {
+	if got := textOf(vera.get("/console/calls?outcome=problems").find("calls")); strings.Count(got, "report") != 1 || !strings.Contains(got, "too many") {
 		t.Errorf("the failed ones are %s", got)
 	}
 	var address string
@@ -81,7 +81,7 @@ func (v *visitor) follow() *http.Response {
 	v.t.Helper()
 	ctx, cancel := context.WithTimeout(v.t.Context(), 20*time.Second)
 	v.t.Cleanup(cancel)
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, v.web.URL+"/console/calls/events", nil)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, v.web.URL+"/console/events", nil)
 	if err != nil {
 		v.t.Fatal(err)
 	}
@@ -173,7 +173,7 @@ func TestSigningOutEndsTheStreamsOfTheSession(t *testing.T) {
 
 func TestTheTabsOfASessionShareOneStream(t *testing.T) {
 	s := newSite(t, keysOf("vera:admin")+"console {}\n"+oneTool)
-	share := func(v *visitor, path string) string { return attr(v.get(path).find("calls"), "data-share") }
+	share := func(v *visitor, path string) string { return attr(v.get(path).find("content"), "data-share") }
 	vera, again := s.signedIn("vera"), s.signedIn("vera")
 	name := share(vera, "/console/calls")
 	if name == "" || share(vera, "/console/calls?tool=refund") != name {

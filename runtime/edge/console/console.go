@@ -176,7 +176,6 @@ type answer struct {
 	data     any
 	status   int    // 0 for 200
 	live     string // kinds of events after which the page may have changed; empty for one that is not kept up to date
-	after    string // the place in the stream of events that the page has reached; empty without a stream
 	location string // instead of all else
 }
 
@@ -284,13 +283,9 @@ func (c *Console) answer(q *request, rt route) (*answer, error) {
 			return nil, err
 		}
 	}
-	place := ""
-	if rt.live != "" && q.isViewer {
-		place = c.placeInStream(q) // before the page is made, so that no event after it is missed
-	}
 	out, err := rt.handle(c, q)
 	if out != nil && !post {
-		out.live, out.after = rt.live, place
+		out.live = rt.live
 	}
 	return out, err
 }

@@ -21,11 +21,15 @@ type route struct {
 	live    string // kinds of events after which the page may have changed; empty for one that is not kept up to date
 }
 
-const home = "/console/"
+const (
+	home       = "/console/"
+	eventsPath = "/console/events"
+)
 
 // Kinds of events after which pages may have changed.
 const (
 	approvalKinds = "approval.requested approval.decided"
+	callKinds     = "tool_call " + oneCallKinds
 	oneCallKinds  = "tool_step tool_result " + approvalKinds
 	taskKinds     = "task.finished tool_call tool_step " + approvalKinds
 	reloadKinds   = "reload"
@@ -52,8 +56,8 @@ var routes = []route{
 	{"GET /console/approvals/{id}", permitApprovals, (*Console).approval, approvalKinds},
 	{"POST /console/approvals/{id}/decide", permitDecision, (*Console).decide, ""},
 	{"POST /console/approvals/{id}/look", permitDecision, (*Console).lookAgain, ""},
-	{"GET /console/calls", permitViewer, (*Console).calls, ""},
-	{"GET /console/calls/events", permitViewer, (*Console).callEvents, ""},
+	{"GET /console/calls", permitViewer, (*Console).calls, callKinds},
+	{"GET " + eventsPath, permitViewer, (*Console).events, ""},
 	{"GET /console/calls/{id}", permitViewer, (*Console).oneCall, oneCallKinds},
 	{"GET /console/reload", permitViewer, (*Console).reload, reloadKinds},
 	{"POST /console/reload", permitOperator, (*Console).loadNow, ""},
@@ -118,7 +122,6 @@ type frame struct {
 	// not kept up to date.
 	Live  string
 	Share string // name of the stream of events among the tabs of the session; empty for a person without it
-	After string // the place in the stream that the page has reached
 
 	token func(path string) string
 	count func(menuEntry) string
@@ -131,14 +134,14 @@ func (c *Console) newFrame(q *request, out *answer) *frame {
 		Title: out.title, Server: cmp.Or(q.block.Title, c.Host.Current().Title()), Colour: q.block.Colour,
 		Status: out.status,
 		Path:   q.URL.Path, Data: out.data, Now: q.now, Menu: c.visibleMenu(q),
-		Alone: c.Host.Authenticator() == nil, Live: out.live, After: out.after,
+		Alone: c.Host.Authenticator() == nil, Live: out.live,
 		token: func(path string) string { return c.token(q.session, path) },
 		count: func(e menuEntry) string { return e.count(c, q) },
 	}
 	if q.session != nil {
 		f.Who = q.session.displayName()
 	}
-	if out.after != "" {
+	if out.live != "" && q.isViewer {
 		f.Share = shareName(q.session)
 	}
 	return f

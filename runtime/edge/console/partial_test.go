@@ -38,7 +38,7 @@ func TestACallThatHasFailedInPartIsShownAsOne(t *testing.T) {
 	if got.status != http.StatusOK || !strings.Contains(got.text(), "partial") || !strings.Contains(got.text(), "1 of 3 failed: "+failure) {
 		t.Errorf("the call: %d %s", got.status, got.text())
 	}
-	list := v.get("/console/calls?failed=1")
+	list := v.get("/console/calls?outcome=problems")
 	if text := textOf(list.find("calls")); !strings.Contains(text, "partial") || !strings.Contains(text, failure) {
 		t.Errorf("the list of failed calls has %s", list.text())
 	}

@@ -595,7 +595,7 @@ func TestTheStreamsOfASignInEndWithIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	streams := []*http.Response{
-		open("/console/calls/events", "", ""), open("/events?follow=true&own=true", "Authorization", "Bearer "+token),
+		open("/console/events", "", ""), open("/events?follow=true&own=true", "Authorization", "Bearer "+token),
 	}
 	if ended, err := s.grants().Revoke(t.Context(), id); err != nil || !ended {
 		t.Fatal(ended, err)

@@ -14,10 +14,9 @@ const (
 
 // tasksData is the data of the list of tasks.
 type tasksData struct {
-	Status   string
-	Statuses []string
-	Rows     []*task.Task
-	Next     string // address of the next page; empty for none
+	Filter *filterBar
+	Rows   []*task.Task
+	Next   string // address of the next page; empty for none
 }
 
 // taskData is the data of the page of a task.
@@ -31,10 +30,11 @@ func taskPath(id string) string { return tasksPath + "/" + url.PathEscape(id) }
 // tasks lists the tasks with a status, the oldest first: those that are working, unless the query names another one.
 func (c *Console) tasks(q *request) (*answer, error) {
 	tasks, values := c.Host.Operator().State.Tasks, q.URL.Query()
-	data := &tasksData{Status: values.Get("status"), Statuses: task.Statuses}
-	if !slices.Contains(task.Statuses, data.Status) {
-		data.Status = task.Working
+	status := values.Get("status")
+	if !slices.Contains(task.Statuses, status) {
+		status = task.Working
 	}
+	data := &tasksData{Filter: newFilterBar(q, statusField(status, task.Statuses))}
 	var after *task.Task
 	if id := values.Get("after"); id != "" {
 		t, err := tasks.FindAny(q.Context(), id)
@@ -46,7 +46,7 @@ func (c *Console) tasks(q *request) (*answer, error) {
 		}
 		after = t
 	}
-	found, err := tasks.List(q.Context(), data.Status, after, tasksPerPage+1)
+	found, err := tasks.List(q.Context(), status, after, tasksPerPage+1)
 	if err != nil {
 		return nil, err
 	}

@@ -67,7 +67,7 @@ func TestACallThatWaitsForAnApprovalIsLinkedToItAndBack(t *testing.T) {
 	if linkIn(list) != approval {
 		t.Errorf("the list leads to %s", linkIn(list))
 	}
-	if got := ann.get("/console/calls?failed=1").find("calls"); linkIn(got) != "" {
+	if got := ann.get("/console/calls?outcome=problems").find("calls"); linkIn(got) != "" {
 		t.Errorf("a call that waits is listed with the failed ones: %s", textOf(got))
 	}
 	if got := linkIn(ann.get(call).find("state")); got != approval {

@@ -138,11 +138,6 @@ func (l *Listener) seekReplay(end uint64) {
 	}
 }
 
-// AppendPlace appends what names the place where a listener that does not follow ends: the value of Query.After.
-func (l *Listener) AppendPlace(dst []byte) []byte {
-	return (&Event{epoch: l.epoch, number: l.end - 1}).AppendID(dst)
-}
-
 // End makes a listener that follows get io.EOF after what was published until now. It may be called concurrently with
 // Next.
 func (l *Listener) End() {

@@ -2,12 +2,10 @@
 // The pages work without scripts. This module loads what makes them quicker.
 import { followForms } from "./form.js";
 import { listenForKeys } from "./keys.js";
-import { followCalls } from "./live.js";
 import { followPage } from "./refresh.js";
 import { addThemeButton } from "./theme.js";
 
 addThemeButton();
 listenForKeys();
 followForms();
-followCalls();
 followPage();

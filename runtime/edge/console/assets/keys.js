@@ -2,7 +2,7 @@
 import { decisionKeys } from "./decide.js";
 
 /** @returns {HTMLTableRowElement[]} */
-const rows = () => Array.from(document.querySelectorAll("table.rows tbody tr"));
+const rows = () => Array.from(document.querySelectorAll("table.rows tbody tr:not(.day)"));
 
 /** @param {number} by */
 function moveRow(by) {
@@ -79,9 +79,9 @@ export function listenForKeys() {
         return;
       case "/": {
         const filter = document.querySelector("[data-key='/']");
-        if (!(filter instanceof HTMLInputElement)) return;
+        if (!(filter instanceof HTMLElement)) return;
         filter.focus();
-        filter.select();
+        if (filter instanceof HTMLInputElement) filter.select();
         break;
       }
       case "j":

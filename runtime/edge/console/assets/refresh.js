@@ -3,7 +3,7 @@
 // processes have events of their own. The page of the server is the only one that knows how it looks.
 import { followStream } from "./share.js";
 
-const pause = 1000;
+const pause = 400; // between two loads
 const interval = 5000;
 
 /**
@@ -63,8 +63,9 @@ export function followPage() {
   const menu = document.querySelector("#menu");
   if (!(main instanceof HTMLElement)) return;
   setInterval(tick, 1000);
-  let asking = false, again = false, last = Date.now();
+  let asking = false, again = false, paused = false, last = Date.now();
   const load = () => {
+    if (paused) return;
     if (asking) {
       again = true;
       return;
@@ -85,8 +86,9 @@ export function followPage() {
         document.title = page.title;
         tick();
       } else if (request.status !== 0) {
-        clearInterval(timer);
-        document.querySelector("#stale")?.removeAttribute("hidden"); // the session has ended, or the page has
+        paused = true; // for good: the session has ended, or the page has
+        document.querySelector("#stale")?.removeAttribute("hidden");
+        document.querySelector("#live")?.setAttribute("hidden", "");
       }
       if (again) soon();
     });
@@ -101,14 +103,21 @@ export function followPage() {
       load();
     }, Math.max(100, last + pause - Date.now()));
   };
-  const timer = setInterval(() => {
+  setInterval(() => {
     if (document.visibilityState === "visible") load();
   }, interval);
   document.addEventListener("visibilitychange", () => {
     if (document.visibilityState === "visible") soon();
   });
-  const { share, after = "", live = "" } = main.dataset;
+  const { share, live = "" } = main.dataset;
   const kinds = [...live.split(" "), "gap"];
-  const take = (/** @type {string} */ type) => kinds.includes(type) && soon();
-  if (share) followStream(share, after, take, () => {}); // without the stream, the interval is left
+  if (share) followStream(share, (kind) => kinds.includes(kind) && soon()); // without the stream, the interval is left
+  const control = document.querySelector("#live"), button = control?.querySelector("button");
+  control?.removeAttribute("hidden");
+  button?.addEventListener("click", () => {
+    paused = !paused;
+    control?.querySelector("span")?.replaceChildren(paused ? "Paused" : "Live");
+    button.textContent = paused ? "Resume" : "Pause";
+    if (!paused) load();
+  });
 }
