@@ -229,6 +229,30 @@ func (b *browser) violations() (found []violation) {
 	return found
 }
 
+// widths are those of windows for which pages are made, in pixels.
+var widths = []int{390, 1280}
+
+// checkFits reports what does not fit the width of a window: a page that is wider, and the bar of a decision that is not
+// in view.
+func (b *browser) checkFits(page string) {
+	b.t.Helper()
+	for _, width := range widths {
+		b.resize(width)
+		if wide := eval[[]string](b, `document.documentElement.scrollWidth <= innerWidth ? [] :
+			[...document.querySelectorAll("main *")].filter((e) => e.getBoundingClientRect().right > innerWidth).slice(0, 3).
+			map((e) => e.outerHTML.slice(0, 200))`); len(wide) > 0 {
+			b.t.Errorf("%s is wider than a window of %d pixels: %q", page, width, wide)
+		}
+		if hidden := eval[bool](b, `[...document.querySelectorAll(".decision")].some((e) => {
+			const { top, bottom } = e.getBoundingClientRect();
+			return top < 0 || bottom > innerHeight;
+		})`); hidden {
+			b.t.Errorf("%s has a bar that is not in view at a width of %d pixels", page, width)
+		}
+	}
+	b.resize(1100)
+}
+
 // checkAccessible reports what axe finds on the page, in light and in dark.
 func (b *browser) checkAccessible(page string) {
 	b.t.Helper()

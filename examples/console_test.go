@@ -9,6 +9,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -161,6 +162,7 @@ func TestConsoleInABrowserIsAccessibleAndCallsNobody(t *testing.T) {
 	for _, page := range append(pages, "/console/sign-in", "/console/tools/none", "/console/sessions") {
 		s.eva.open(page)
 		s.eva.checkAccessible(page)
+		s.eva.checkFits(page)
 	}
 	s.eva.forget("404") // of the page that is not there
 	s.eva.forget("403") // of the page that is for admins
@@ -187,6 +189,7 @@ func TestConsoleInABrowserIsAccessibleToAnAdmin(t *testing.T) {
 	for _, page := range append(forAdmins, sampletest.Of(t, 4, others)...) {
 		s.eva.open(page)
 		s.eva.checkAccessible(page)
+		s.eva.checkFits(page)
 	}
 }
 
@@ -255,6 +258,95 @@ func TestConsoleInABrowserApprovesByTheKeyboardAlone(t *testing.T) {
 	b.await(`document.querySelector("#decision")?.innerText.includes("ticket 88")`)
 	if text := <-answer; !strings.Contains(text, "Refunded 250 euros of order 1042.") {
 		t.Errorf("got %s", text)
+	}
+}
+
+// TestConsoleInABrowserKeepsApprovalsUpToDate has two tabs open while somebody decides in a terminal.
+func TestConsoleInABrowserKeepsApprovalsUpToDate(t *testing.T) {
+	t.Parallel()
+	s := openConsole(t)
+	list := s.eva
+	list.open("/console/approvals")
+	answer := s.refund()
+	list.await(`document.querySelectorAll("#approvals tbody tr").length === 1 && document.title.startsWith("(1) ")`)
+	list.await(`/^\d+:\d\d left$/.test(document.querySelector("#approvals time[data-until]").textContent)`)
+	left := eval[string](list, `document.querySelector("#approvals time[data-until]").textContent`)
+	list.await(`document.querySelector("#approvals time[data-until]").textContent !== ` + strconv.Quote(left))
+	id := s.pendingID()
+	one := openTab(t, list.ctx, list.origin)
+	one.open("/console/approvals/" + id)
+	one.await(`document.querySelector("#waiting")?.textContent.includes("waits")`)
+	out, err := s.command("approvals", "approve", id, "--server", s.server.url, "--reason", "ticket 88").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	list.await(`document.querySelector("#approvals tr.decided")?.innerText.includes("by ")`)
+	list.await(`!document.title.startsWith("(") && !document.querySelector("#menu").innerText.includes("(")`)
+	one.await(`document.querySelector("#decision")?.innerText.includes("ticket 88") && !document.querySelector("#decision-bar")`)
+	if text := <-answer; !strings.Contains(text, "Refunded 250 euros of order 1042.") {
+		t.Errorf("got %s", text)
+	}
+}
+
+// TestConsoleInABrowserDecidesByKeysAfterAQuestion presses r and changes its mind, and then a.
+func TestConsoleInABrowserDecidesByKeysAfterAQuestion(t *testing.T) {
+	t.Parallel()
+	s := openConsole(t)
+	answer := s.refund()
+	s.openApproval()
+	b := s.eva
+	b.await(`document.querySelector("#decide") !== null`)
+	b.press("r")
+	b.await(`document.querySelector("dialog[open] h2")?.textContent === "Reject?"`)
+	b.press("\u001b")
+	b.await(`document.querySelector("dialog") === null`)
+	b.do(chromedp.SendKeys("#reason", "ticket 88"))
+	var order []string
+	for range 3 {
+		order = append(order, eval[string](b, "document.activeElement.id"))
+		b.press("\t")
+	}
+	if got := strings.Join(order, " "); got != "reason approve reject" {
+		t.Errorf("the order of the focus is %s", got)
+	}
+	b.do(chromedp.Blur("#reject"))
+	b.press("a")
+	b.await(`document.querySelector("dialog[open] h2")?.textContent === "Approve?"`)
+	b.press("\r")
+	b.await(`document.querySelector("#decision")?.innerText.includes("ticket 88")`)
+	if text := <-answer; !strings.Contains(text, "Refunded 250 euros of order 1042.") {
+		t.Errorf("got %s", text)
+	}
+}
+
+// TestConsoleInABrowserFiltersCallsAndAuditAlike selects by the same fields on both pages, and takes a filter away.
+func TestConsoleInABrowserFiltersCallsAndAuditAlike(t *testing.T) {
+	t.Parallel()
+	s := openConsole(t)
+	s.bob.asks("tools/call", `"name":"order","arguments":{"id":1042},`)
+	s.bob.asks("tools/call", `"name":"order","arguments":{"id":7},`) // which is not there
+	b := s.eva
+	for place, rows := range map[string]string{"/console/calls": "#calls tr[id]", "/console/audit": "#records tr:not(.day) time"} {
+		listed := `document.querySelectorAll("` + rows + `").length `
+		b.open(place)
+		b.await(listed + ">= 2")
+		if day := eval[string](b, `document.querySelector(".rows .day").innerText`); !strings.Contains(day, "(UTC)") {
+			t.Errorf("%s has no day: %q", place, day)
+		}
+		b.do(chromedp.SetValue("#outcome", "problems"), chromedp.SendKeys("#tool", "ord*"), chromedp.KeyEvent("\r"))
+		b.await(listed + `=== 1 && document.querySelectorAll("#chips li").length === 3`)
+		b.do(chromedp.Click("#chips a"))
+		b.await(listed + `=== 1 && document.querySelector("#tool").value === "" && document.querySelectorAll("#chips li").length === 1`)
+		b.do(chromedp.Click("#chips a"))
+		b.await(listed + `>= 2 && document.querySelector("#chips") === null`)
+	}
+	b.resize(390)
+	b.open("/console/calls")
+	if lines := eval[float64](b, `(() => {
+		const row = document.querySelector("#calls tr[id]");
+		return row.getBoundingClientRect().height / parseFloat(getComputedStyle(row).lineHeight);
+	})()`); lines > 3 { // two, and what is around them
+		t.Errorf("a call takes the height of %.1f lines", lines)
 	}
 }
 
@@ -502,6 +594,37 @@ func TestConsoleInABrowserLooksAsInTheDocumentation(t *testing.T) {
 	b.prefer("dark")
 	b.open("/console/")
 	s.take("console-overview")
+}
+
+// TestConsoleInABrowserForPeople takes pictures of all pages, for people who look at them, with -pictures.
+func TestConsoleInABrowserForPeople(t *testing.T) {
+	if *pictures == "" {
+		t.Skip("pictures are taken with -pictures")
+	}
+	s := adminsConsole(t)
+	for range 8 {
+		s.bob.asks("tools/call", `"name":"order","arguments":{"id":1042},`)
+	}
+	s.bob.asks("tools/call", `"name":"order","arguments":{"id":7},`)
+	s.bob.asks("tools/call", `"name":"refund","arguments":{"order":1041,"amount":20},`)
+	s.refund()
+	s.openApproval()
+	s.beginTask()
+	b := s.eva
+	for _, page := range s.pages() {
+		for _, width := range widths {
+			b.resize(width)
+			for _, scheme := range []string{"light", "dark"} {
+				b.prefer(scheme)
+				b.open(page)
+				name := strings.Trim(strings.NewReplacer("/", "-", "?", "-", "=", "-").Replace(page), "-")
+				file := fmt.Sprintf("%s/%s-%d-%s.png", *pictures, name[:min(len(name), 40)], width, scheme)
+				if err := os.WriteFile(file, run(b, chromedp.FullScreenshot(100)), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
 }
 
 // take writes a picture of what is visible of the page.

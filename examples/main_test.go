@@ -116,6 +116,8 @@ func (f *folder) run(args ...string) output {
 }
 
 // bounds is for a machine that does nothing else.
+var pictures = flag.String("pictures", "", "write pictures of all pages of the console into this `directory`")
+
 var bounds = flag.Bool("bounds", false, "check how long things take")
 
 // maxWait is how long anything that has to happen may take on a busy machine.

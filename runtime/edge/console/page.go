@@ -197,7 +197,7 @@ var pages = sync.OnceValue(func() map[string]*template.Template {
 		"callPath": callPath, "approvalPath": approvalPath, "recordPath": recordPath,
 		"taskPath": taskPath, "endPath": endPath, "revokePath": revokePath, "toolPath": toolPath,
 		"badgesOf": badgesOf, "summaryOf": summaryOf, "positionOf": positionOf, "thousands": thousands,
-		"seconds": seconds, "ms": inMilliseconds,
+		"seconds": seconds, "took": took, "millisOf": milliseconds,
 		"clientName": mcp.ClientName, "millis": time.UnixMilli,
 		"image": func(data string) template.URL { return template.URL(data) }, // of a type that newImage has checked
 		"clock": clock,
@@ -216,6 +216,13 @@ var pages = sync.OnceValue(func() map[string]*template.Template {
 	return out
 })
 
-func inMilliseconds(d time.Duration) string {
-	return fmt.Sprintf("%.1f ms", float64(d)/float64(time.Millisecond))
+// took returns how long something took, for people.
+func took(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return fmt.Sprintf("%.1f ms", float64(d)/float64(time.Millisecond))
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	}
+	return duration(d.Round(time.Second))
 }
