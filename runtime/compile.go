@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -91,7 +93,7 @@ func (b Build) withDefaults(ctx context.Context) *Build {
 		b.caches = &processCaches{
 			limiter: limit.New(b.State.OpenStore), results: result.NewCache(), waiters: call.NewWaiters(),
 			events: event.NewRing(b.State.Process.Name()),
-			recent: sync.OnceValue(func() *recent.Log { return recent.NewLog(b.State.Process.Name()) }),
+			recent: sync.OnceValue(func() *recent.Log { return recent.NewLog(processLabel()) }),
 		}
 	}
 	return &b
@@ -364,4 +366,10 @@ func (c *compiler) probeChanges() {
 	refused := c.g.Probes.NewRefusals(c.last.Probes)
 	c.held = len(refused) > 0
 	c.diags = append(c.diags, refused...)
+}
+
+// processLabel names the process for people who look at several: in Kubernetes the host is the pod.
+func processLabel() string {
+	host, _ := os.Hostname()
+	return fmt.Sprintf("%s, process %d", cmp.Or(host, "unknown host"), os.Getpid())
 }

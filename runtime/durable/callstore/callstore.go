@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -69,25 +70,27 @@ func New(process *state.Process, log func() *recent.Log) *Store {
 
 // SetKeep sets how long calls are kept in the state; 0 keeps none there.
 func (s *Store) SetKeep(keep time.Duration) {
+	if keep == 0 {
+		s.Close()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.keep = keep; keep > 0 && s.writing == nil {
+		s.writing = service.NewGroup(s.process.Context())
+		s.writing.Go(s.write)
+	}
+}
+
+// Close writes what is not written yet, for a second at most.
+func (s *Store) Close() {
 	s.mu.Lock()
 	ending := s.writing
-	switch s.keep = keep; {
-	case keep > 0 && s.writing == nil:
-		ending, s.writing = nil, service.NewGroup(s.process.Context())
-		s.writing.Go(s.write)
-	case keep > 0:
-		ending = nil
-	default:
-		s.writing = nil
-	}
+	s.writing = nil
 	s.mu.Unlock()
 	if ending != nil {
 		ending.Close()
 	}
 }
-
-// Close writes what is not written yet, for a second at most.
-func (s *Store) Close() { s.SetKeep(0) }
 
 // Dropped returns how many calls of this process are not in the state, because they ended faster than they could be
 // written.
@@ -222,7 +225,7 @@ func (s *Store) Calls(ctx context.Context) (calls []*recent.Call, err error) {
 
 // decode returns the calls of a record; none of one of this process, whose Log has them.
 func (s *Store) decode(r *state.Record) (calls []*recent.Call) {
-	if len(r.Name) > len(s.process.Name()) && r.Name[:len(s.process.Name())] == s.process.Name() {
+	if strings.HasPrefix(r.Name, s.process.Name()+"-") {
 		return nil
 	}
 	for line := range bytes.Lines(r.Body) {

@@ -18,15 +18,15 @@ const auditPath = "/console/audit"
 
 // auditData is the data of the audit page.
 type auditData struct {
-	Filter   *filterBar
-	Problem  string // why nothing is shown; empty when records are
-	Rows     []audit.Record
-	Invalid  int    // lines that are not records
-	Next     string // address of what comes after; empty for none
-	Cut      bool   // the page ends because reading took long
-	Command  string // that gives the same
-	Chain    string // what a check of the whole chain says; empty when none was wanted
-	Health   *store.Health
+	Filter  *filterBar
+	Problem string // why nothing is shown; empty when records are
+	Rows    []audit.Record
+	Invalid int    // lines that are not records
+	Next    string // address of what comes after; empty for none
+	Cut     bool   // the page ends because reading took long
+	Command string // that gives the same
+	Chain   string // what a check of the whole chain says; empty when none was wanted
+	Health  *store.Health
 }
 
 const (

@@ -128,7 +128,9 @@ type callsData struct {
 	Problem string // why nothing is shown; empty when calls are
 	Own     bool   // the person sees their own calls only
 	Rows    []*callView
-	Dropped uint64 // calls of this process that the state does not have
+	Keep    time.Duration // how long the state has calls; 0 for not at all
+	None    bool          // no calls are kept
+	Dropped uint64        // calls of this process that the state does not have
 }
 
 const callsPerPage = 100
@@ -144,7 +146,9 @@ func (c *Console) calls(q *request) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, in := &callsData{}, &seen{}
+	data, in := &callsData{
+		Keep: q.block.Keep, None: q.block.KeepNone, Dropped: c.Host.Operator().DroppedCalls(),
+	}, &seen{}
 	filter, onlyProblems := recordFilter(q)
 	matches, err := filter.Matcher(q.now)
 	out := &answer{template: "calls", title: "Calls", data: data}

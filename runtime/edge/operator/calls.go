@@ -69,6 +69,10 @@ func (o *Operator) keptCalls(ctx context.Context) (calls []*recent.Call) {
 	return calls
 }
 
+// DroppedCalls returns how many calls of this process other processes do not have, because they ended faster than they
+// could be stored.
+func (o *Operator) DroppedCalls() uint64 { return o.calls.Stored.Dropped() }
+
 // IsPending reports whether an approval that a call has requested is not decided yet.
 func (o *Operator) IsPending(ctx context.Context, id string) bool {
 	opened := o.State.Current()
