@@ -78,7 +78,7 @@ var layers = []struct {
 	{of: "internal/digest"},
 	{of: "runtime/observe/event", may: []string{"hcl", "hcl/eventkind", "hcl/jsonscan", "runtime/observe/logging"}},
 	{of: "runtime/observe/recent", may: []string{"runtime/observe/event"}},
-	{of: "runtime/durable/callstore", may: []string{"runtime/durable/state", "runtime/observe/recent"}, tests: []string{"runtime/durable/postgres/postgrestest"}},
+	{of: "runtime/durable/callstore", may: []string{"runtime/durable/state", "runtime/observe/recent"}, tests: []string{"runtime/durable/postgres/postgrestest", "runtime/observe/event"}},
 	{of: "runtime/edge/endpoint"},
 	{of: "runtime/observe/metrics", may: []string{"runtime/edge/endpoint"}},
 	{of: "runtime/observe/logging", may: []string{"hcl/jsonscan"}},

@@ -46,8 +46,8 @@ func (c *Console) audit(q *request) (*answer, error) {
 	data := &auditData{Health: readiness.Audit, Command: auditCommand(&filter)}
 	out := &answer{template: "audit", title: "Audit", data: data}
 	defer func() {
-		fields := append(recordFields(g, in), filterField{Name: "text", Label: "Text in the record", IsText: true, Hint: "any"})
-		data.Filter = newFilterBar(q, fields...)
+		text := filterField{Name: "text", Label: "Text in the record", IsText: true, Hint: "any"}
+		data.Filter = newFilterBar(q, append(recordFields(g, in), text)...)
 	}()
 	log, why := g.AuditSource()
 	if log == nil {
