@@ -3,7 +3,10 @@ package call
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -273,6 +276,9 @@ func (e *callEvents) wantsSteps() bool {
 	return !e.entry.IsZero() || e.publisher.Wants(eventkind.ToolStep)
 }
 
+// skipped is the outcome of a step or an element whose condition did not hold.
+const skipped = "skipped"
+
 // publishStep publishes and keeps what a step came to that began at a time and ran with the call of its backend.
 func (e *callEvents) publishStep(f *facts, s *Step, call *adapters.Call, end stepEnd, began time.Time) {
 	published := event.Step{
@@ -286,7 +292,7 @@ func (e *callEvents) publishStep(f *facts, s *Step, call *adapters.Call, end ste
 	switch {
 	case end.err != nil:
 	case end.output == nil && s.Decl.When != nil:
-		published.Outcome = "skipped"
+		published.Outcome = skipped
 	default:
 		if end.failures.Failed > 0 {
 			published.Outcome = audit.Partial
@@ -298,8 +304,33 @@ func (e *callEvents) publishStep(f *facts, s *Step, call *adapters.Call, end ste
 		}
 		published.Rows, published.Bytes = measureOutput(end.output)
 	}
-	e.entry.Step(&published, began)
+	if e.entry.Step(&published, began) && len(end.elements) > 0 {
+		e.keepElements(f, s, call, end.elements)
+	}
 	e.publisher.Step(call.Frame.Context, &published)
+}
+
+// keepElements keeps what a step came to for the elements of its each. Events have no elements.
+func (e *callEvents) keepElements(f *facts, s *Step, call *adapters.Call, ends []elementEnd) {
+	ends = slices.DeleteFunc(slices.Clone(ends), func(end elementEnd) bool { return end.began.IsZero() })
+	hide := f.arguments.sentHider()
+	e.entry.Elements(len(ends), func(i int) (recent.Element, time.Time) {
+		end := &ends[i]
+		kept := recent.Element{
+			Took: end.took, Key: hide(fmt.Sprint(end.key)), Outcome: backendOutcome(call.Frame.Context, end.err),
+		}
+		switch {
+		case end.skipped:
+			kept.Outcome = skipped
+		case end.err != nil:
+			if fault, ok := errors.AsType[*adapters.Fault](end.err); ok {
+				kept.Error = cutMessage(hide(fault.Message))
+			}
+		case end.failures.Failed > 0 && s.Decl.ContinueOnError:
+			kept.Outcome, kept.Error = audit.Failed, cutMessage(hide(end.failures.Error))
+		}
+		return kept, end.began
+	})
 }
 
 // rowMembers are the members of the outputs of backends that hold rows.

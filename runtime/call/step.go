@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"hatchel/adapters"
 	"hatchel/hcl"
@@ -55,6 +56,17 @@ type stepEnd struct {
 	ran      bool              // the step was not skipped
 	failures adapters.Failures // after which the call went on
 	err      error
+	elements []elementEnd // of a step with each, those that were not run as well
+}
+
+// elementEnd is what a step came to for one element.
+type elementEnd struct {
+	key      any
+	began    time.Time // zero for an element that was not run
+	took     time.Duration
+	skipped  bool
+	failures adapters.Failures // after which the call went on
+	err      error
 }
 
 // run runs the step and sets its output in the frame, for the steps that follow.
@@ -71,7 +83,7 @@ func (s *Step) run(call *adapters.Call) (end stepEnd) {
 	call.Failures = adapters.Failures{}
 	if s.Decl.Each != nil {
 		end.ran = true
-		end.output, end.err = s.runEach(call)
+		end.output, end.elements, end.err = s.runEach(call)
 	} else {
 		end.output, end.ran, end.err = s.runOnce(call)
 	}
@@ -284,20 +296,20 @@ func (s *Step) checkExpectations(f *hcl.Frame, output any) error {
 
 // runEach runs the step for every element of a list or an object, and returns the outputs in the
 // same form. The first failure stops the others.
-func (s *Step) runEach(call *adapters.Call) (any, error) {
+func (s *Step) runEach(call *adapters.Call) (any, []elementEnd, error) {
 	elements, named, err := s.elements(call.Frame)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	list, err := s.runElements(call, elements)
+	list, ends, err := s.runElements(call, elements)
 	if err != nil || !named {
-		return list, err
+		return list, ends, err
 	}
 	out := make(map[string]any, len(list))
 	for i, e := range elements {
 		out[e.Key.(string)] = list[i]
 	}
-	return out, nil
+	return out, ends, nil
 }
 
 // elements returns the elements of each with their names, and whether they are those of an object.
@@ -342,30 +354,28 @@ func (s *Step) elements(f *hcl.Frame) (elements []hcl.Each, named bool, err erro
 	return elements, false, nil
 }
 
-func (s *Step) runElements(call *adapters.Call, elements []hcl.Each) ([]any, error) {
-	out, failures := make([]any, len(elements)), make([]adapters.Failures, len(elements))
+func (s *Step) runElements(call *adapters.Call, elements []hcl.Each) ([]any, []elementEnd, error) {
+	out, ends := make([]any, len(elements)), make([]elementEnd, len(elements))
 	workers := min(s.Decl.Parallel, len(elements))
 	var err error
 	if workers > 1 {
-		err = s.runParallel(call, workers, elements, out, failures)
+		err = s.runParallel(call, workers, elements, out, ends)
 	} else {
-		err = s.runInOrder(call, elements, out, failures)
+		err = s.runInOrder(call, elements, out, ends)
 	}
-	for _, f := range failures {
-		call.Failures.Add(f)
+	for _, end := range ends {
+		call.Failures.Add(end.failures)
 	}
-	return out, err
+	return out, ends, err
 }
 
-// runInOrder fills out, and failures with those of each element.
-func (s *Step) runInOrder(
-	call *adapters.Call, elements []hcl.Each, out []any, failures []adapters.Failures,
-) (err error) {
+// runInOrder fills out and ends, an element each.
+func (s *Step) runInOrder(call *adapters.Call, elements []hcl.Each, out []any, ends []elementEnd) (err error) {
 	key, before := call.Key, call.Failures
 	defer func() { call.Frame.Each, call.Key, call.Failures = nil, key, before }()
 	var weight atomic.Int64
 	for i := range elements {
-		if out[i], err = s.runElement(call, &elements[i], key, &weight, &failures[i]); err != nil {
+		if out[i], err = s.runElement(call, &elements[i], key, &weight, &ends[i]); err != nil {
 			return err
 		}
 	}
@@ -378,13 +388,15 @@ const maxEachWeight = 128 << 20
 // runElement runs the step for one element, and adds the weight of its output to that of the others. The output, unless
 // it is skipped, and the failure name the element, as do the failures after which the call goes on.
 func (s *Step) runElement(
-	call *adapters.Call, e *hcl.Each, key string, weight *atomic.Int64, failures *adapters.Failures,
+	call *adapters.Call, e *hcl.Each, key string, weight *atomic.Int64, end *elementEnd,
 ) (any, error) {
 	call.Frame.Each, call.Key, call.Failures = e, deriveKey(key, e.Key), adapters.Failures{}
-	out, _, err := s.runOnce(call)
+	end.key, end.began = e.Key, time.Now()
+	out, ran, err := s.runOnce(call)
+	end.took, end.skipped, end.failures, end.err = time.Since(end.began), !ran, call.Failures, err
 	name := fmt.Sprintf("the element with the key %#v: ", e.Key)
-	if *failures = call.Failures; failures.Failed > 0 {
-		failures.Key, failures.Error = fmt.Sprint(e.Key), name+failures.Error
+	if end.failures.Failed > 0 {
+		end.failures.Key, end.failures.Error = fmt.Sprint(e.Key), name+end.failures.Error
 	}
 	if m, ok := out.(map[string]any); ok && err == nil {
 		m["key"] = e.Key
@@ -407,7 +419,7 @@ func (s *Step) runElement(
 
 // runParallel is runInOrder with several goroutines, all of which have ended when it returns.
 func (s *Step) runParallel(
-	call *adapters.Call, workers int, elements []hcl.Each, out []any, failures []adapters.Failures,
+	call *adapters.Call, workers int, elements []hcl.Each, out []any, ends []elementEnd,
 ) error {
 	ctx, cancel := context.WithCancel(call.Frame.Context)
 	defer cancel()
@@ -437,7 +449,7 @@ func (s *Step) runParallel(
 					return
 				}
 				err := failure.Try(func() (err error) {
-					out[i], err = s.runElement(&action, &elements[i], call.Key, &weight, &failures[i])
+					out[i], err = s.runElement(&action, &elements[i], call.Key, &weight, &ends[i])
 					return err
 				})
 				if err != nil && failed.CompareAndSwap(nil, &err) {

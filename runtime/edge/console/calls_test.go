@@ -76,6 +76,52 @@ func TestTheLatestCallsAreListedAndOneIsShown(t *testing.T) {
 	}
 }
 
+// TestTheElementsOfEachAreInTheTimeline has one element fail, and another one whose key is a sensitive input.
+func TestTheElementsOfEachAreInTheTimeline(t *testing.T) {
+	s := newSite(t, keysOf("vera:admin", "bob:callers")+"console {}\n"+`
+tool "inner" {
+  description = "Fails for ben."
+  input "name" { type = string }
+  step "s" {
+    when = "input.name == 'ben'"
+    fail { message = "ben is away" }
+  }
+  text = "done"
+}
+tool "score" {
+  description = "Scores people."
+  input "names" { type = list(string) }
+  input "secret" {
+    type      = string
+    sensitive = true
+  }
+  step "scored" {
+    each     = concat(input.names, [input.secret])
+    key      = each.value
+    on_error = "continue"
+    tool "inner" { name = each.value }
+  }
+  text = "done"
+}
+`)
+	vera := s.signedIn("vera")
+	s.callAs("bob", "score", `{"names":["ann","ben","cyd"],"secret":"hidden-name"}`)
+	calls := vera.get("/console/calls").find("calls")
+	page := vera.get(linkIn(calls))
+	var got []string
+	for n := range page.find("steps").Descendants() {
+		if n.Data == "tr" && attr(n, "class") == "element" {
+			got = append(got, textOf(n))
+		}
+	}
+	if len(got) != 4 || !strings.HasPrefix(got[0], "annok") || !strings.HasPrefix(got[1], "benfailed") || !strings.Contains(got[1], "ben is away") {
+		t.Errorf("the elements are %q", got)
+	}
+	if strings.Contains(page.body, "hidden-name") {
+		t.Error("the key of an element shows a sensitive input")
+	}
+}
+
 // follow opens the stream of calls, for at most 20 seconds.
 func (v *visitor) follow() *http.Response {
 	v.t.Helper()

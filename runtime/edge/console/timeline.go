@@ -15,7 +15,7 @@ import (
 type timeline struct {
 	Ticks []tick
 	Lines []timelineLine
-	More  int // steps of which too much was done to keep them
+	More  int // steps and elements that found no room
 }
 
 // laneWidth is the width of an axis, in percent.
@@ -30,6 +30,7 @@ type tick struct {
 // timelineLine is one line.
 type timelineLine struct {
 	Name, Note string
+	IsElement  bool // of the each of the step above
 	condition
 	Began, Took time.Duration // Began is after the call
 	Bars        []bar
@@ -62,7 +63,7 @@ func newTimeline(c *recent.Call, now time.Time, operator bool) *timeline {
 		return bar{class, x, min(max(laneWidth*float64(took)/float64(total), 0.3), laneWidth-x)}
 	}
 	whole.Bars = []bar{place(whole.Class, 0, total)}
-	t := &timeline{Ticks: newTicks(total), Lines: []timelineLine{whole}, More: c.MoreSteps}
+	var groups [][]timelineLine // a step with its elements, or a wait
 	for _, s := range c.Steps {
 		line := timelineLine{
 			Name: cmp.Or(s.Name, s.Kind), Note: cmp.Or(s.Target, s.Kind), condition: stateOf(s.Outcome),
@@ -79,18 +80,27 @@ func newTimeline(c *recent.Call, now time.Time, operator bool) *timeline {
 			line.Details = append(line.Details, count(s.Rows, "row"))
 		}
 		line.Details = appendFailures(line.Details, s.Failures)
-		t.Lines = append(t.Lines, line)
+		group := []timelineLine{line}
+		for _, e := range s.Elements {
+			group = append(group, timelineLine{
+				Name: e.Key, IsElement: true, condition: stateOf(e.Outcome), Began: e.Began, Took: e.Took, Error: e.Error,
+				Bars: []bar{place(stateOf(e.Outcome).Class, e.Began, e.Took)},
+			})
+		}
+		groups = append(groups, group)
 	}
 	for _, w := range c.Waits {
 		line := timelineLine{
 			Name: "waits for people", condition: condition{"off", "waited"}, Began: w.Began, Took: w.Took,
 		}
 		line.Bars = []bar{place("off", w.Began, w.Took)}
-		t.Lines = append(t.Lines, line)
-		t.Lines[0].Bars = append(t.Lines[0].Bars, line.Bars[0])
+		groups = append(groups, []timelineLine{line})
+		whole.Bars = append(whole.Bars, line.Bars[0])
 	}
-	slices.SortStableFunc(t.Lines[1:], func(a, b timelineLine) int { return cmp.Compare(a.Began, b.Began) })
-	return t
+	slices.SortStableFunc(groups, func(a, b []timelineLine) int { return cmp.Compare(a[0].Began, b[0].Began) })
+	return &timeline{
+		Ticks: newTicks(total), Lines: append([]timelineLine{whole}, slices.Concat(groups...)...), More: c.MoreSteps,
+	}
 }
 
 // appendFailures appends what has failed of what was run, after which the call went on.

@@ -23,6 +23,8 @@ const (
 	maxCall = 8 << 10
 	// endRoom is how many bytes of maxCall are left for what the call came to.
 	endRoom = 3 << 10
+	// stepsRoom is how many more bytes elements leave for the steps after them.
+	stepsRoom = 1 << 10
 )
 
 // Log keeps the latest calls. A nil Log keeps none. It is safe for concurrent use. Use [NewLog].
@@ -73,9 +75,29 @@ func (l *Log) Begin(c *event.Call, began time.Time) Entry {
 	return Entry{l, p, number}
 }
 
-// Step adds what a step of the call came to, which began at a time.
-func (e Entry) Step(s *event.Step, began time.Time) {
-	e.add(maxCall-endRoom, func(dst []byte, call time.Time) []byte { return appendStep(dst, s, began.Sub(call)) })
+// Step adds what a step of the call came to, which began at a time, and reports whether there was room for it.
+func (e Entry) Step(s *event.Step, began time.Time) bool {
+	return e.add(maxCall-endRoom, func(dst []byte, call time.Time) []byte { return appendStep(dst, s, began.Sub(call)) })
+}
+
+// Elements adds what the latest step of the call came to for each of n elements, and when that began. Some room is left
+// for the steps that follow; for elements that find none, of is not called.
+func (e Entry) Elements(n int, of func(i int) (Element, time.Time)) {
+	if e.place == nil {
+		return
+	}
+	p := e.place
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i := 0; i < n && p.number == e.number; i++ {
+		element, began := of(i)
+		record := appendElement(p.record, &element, began.Sub(p.began))
+		if len(record) > maxCall-endRoom-stepsRoom {
+			p.left += n - i
+			return
+		}
+		p.record = record
+	}
 }
 
 // Wait adds that the call has waited for people, from a time on.
@@ -96,22 +118,24 @@ func (e Entry) End(c *event.Call, cause string, now time.Time) {
 	})
 }
 
-// add adds a part if there is room for it.
-func (e Entry) add(room int, part func(dst []byte, began time.Time) []byte) {
+// add adds a part if there is room for it, and reports whether there was.
+func (e Entry) add(room int, part func(dst []byte, began time.Time) []byte) bool {
 	if e.place == nil {
-		return
+		return false
 	}
 	p := e.place
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.number != e.number {
-		return // another call has taken the place
+		return false // another call has taken the place
 	}
-	if record := part(p.record, p.began); len(record) <= room {
-		p.record = record
-	} else {
+	record := part(p.record, p.began)
+	if len(record) > room {
 		p.left++
+		return false
 	}
+	p.record = record
+	return true
 }
 
 // Calls returns the calls that are kept, the oldest first.

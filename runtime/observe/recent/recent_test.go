@@ -52,6 +52,9 @@ func TestACallReadsAsItWasKept(t *testing.T) {
 	}
 	check()
 	e.Step(newStep(), began.Add(time.Second))
+	e.Elements(2, func(i int) (recent.Element, time.Time) {
+		return recent.Element{Took: time.Millisecond, Key: fmt.Sprint(i), Outcome: "failed", Error: "no"}, began.Add(time.Second)
+	})
 	e.SetApproval("A1")
 	e.Wait(began.Add(2*time.Second), time.Minute)
 	e.End(newEnd(), "connection refused", began.Add(2*time.Minute))
@@ -60,6 +63,10 @@ func TestACallReadsAsItWasKept(t *testing.T) {
 		Began: time.Second, Took: 22 * time.Millisecond, Name: "fetch", Kind: "http", Target: "http.shop",
 		Outcome: "partial", Error: "one failed", Rows: 3, Bytes: 3000, Attempts: 2, Pages: 4,
 		Failures: recent.Failures{Failed: 1, Of: 3, Key: "7"},
+		Elements: []recent.Element{
+			{Began: time.Second, Took: time.Millisecond, Key: "0", Outcome: "failed", Error: "no"},
+			{Began: time.Second, Took: time.Millisecond, Key: "1", Outcome: "failed", Error: "no"},
+		},
 	}}
 	want.Waits = []recent.Wait{{Began: 2 * time.Second, Took: time.Minute}}
 	want.End = &recent.End{
@@ -114,6 +121,29 @@ func TestACallIsBounded(t *testing.T) {
 	}
 	if size := recent.SizeOf(log); size > 8<<10 {
 		t.Errorf("the call takes %d bytes", size)
+	}
+}
+
+// Elements leave room for the steps after them, and those that find none are counted.
+func TestElementsAreBounded(t *testing.T) {
+	log := recent.NewLog("p1")
+	e := log.Begin(newBeginning("ID1"), began)
+	e.Step(newStep(), began)
+	asked := 0
+	e.Elements(10_000, func(i int) (recent.Element, time.Time) {
+		asked++
+		return recent.Element{Key: fmt.Sprint(i), Outcome: "ok"}, began
+	})
+	if !e.Step(newStep(), began) {
+		t.Error("the step after it has no room")
+	}
+	got := log.Calls()[0]
+	kept := len(got.Steps[0].Elements)
+	if kept < 100 || kept+got.MoreSteps != 10_000 || asked != kept+1 || len(got.Steps[1].Elements) > 0 {
+		t.Errorf("%d elements are kept, %d asked for and %d counted", kept, asked, got.MoreSteps)
+	}
+	if after := got.Continuing(got).Steps; len(after) != 4 || len(after[2].Elements) != kept {
+		t.Error("a call that continues loses elements")
 	}
 }
 

@@ -47,6 +47,10 @@ func (c *Call) Continuing(before *Call) *Call {
 	whole.Steps, whole.Waits = slices.Clip(before.Steps), slices.Clip(before.Waits)
 	for _, s := range c.Steps {
 		s.Began += moved
+		s.Elements = slices.Clone(s.Elements)
+		for i := range s.Elements {
+			s.Elements[i].Began += moved
+		}
 		whole.Steps = append(whole.Steps, s)
 	}
 	for _, w := range c.Waits {
@@ -77,6 +81,16 @@ type Step struct {
 	Attempts int           `json:",omitzero"` // requests that were sent
 	Pages    int           `json:",omitzero"` // that were read
 	Failures
+	Elements []Element `json:",omitzero"` // of a step with each, in their order
+}
+
+// Element is what a step came to for one element of its each.
+type Element struct {
+	Began   time.Duration `json:",omitzero"` // after the call
+	Took    time.Duration `json:",omitzero"`
+	Key     string        `json:",omitzero"` // of the element
+	Outcome string        `json:",omitzero"`
+	Error   string        `json:",omitzero"`
 }
 
 // Wait is a time in which a call has waited for people.
@@ -112,6 +126,7 @@ const (
 	stepPart byte = iota + 1
 	approvalPart
 	waitPart
+	elementPart
 	endPart
 )
 
@@ -165,6 +180,11 @@ func appendStep(dst []byte, s *event.Step, began time.Duration) []byte {
 	dst = appendText(appendShort(dst, s.Outcome), s.Error)
 	dst = appendInt(appendInt(appendInt(appendInt(dst, s.Rows), s.Bytes), s.Attempts), s.Pages)
 	return appendFailures(dst, &s.Failures)
+}
+
+func appendElement(dst []byte, e *Element, began time.Duration) []byte {
+	dst = appendDuration(appendDuration(append(dst, elementPart), began), e.Took)
+	return appendText(appendShort(appendShort(dst, e.Key), e.Outcome), e.Error)
 }
 
 // appendEnd appends the end of a call. An output that finds no room is left out.
@@ -222,6 +242,11 @@ func parse(record []byte, began time.Time) *Call {
 				Outcome: r.text(), Error: r.text(), Rows: r.int(), Bytes: r.int(), Attempts: r.int(), Pages: r.int(),
 				Failures: r.failures(),
 			})
+		case elementPart:
+			e := Element{Began: r.duration(), Took: r.duration(), Key: r.text(), Outcome: r.text(), Error: r.text()}
+			if n := len(c.Steps); n > 0 {
+				c.Steps[n-1].Elements = append(c.Steps[n-1].Elements, e)
+			}
 		case waitPart:
 			c.Waits = append(c.Waits, Wait{r.duration(), r.duration()})
 		case approvalPart:
