@@ -36,6 +36,7 @@ func TestTranscriptsArePrinted(t *testing.T) {
 			if strings.Contains(p.src, trackerURL) {
 				f.useTracker()
 			}
+			f.useAddresses(p)
 			if filepath.Base(path) == "tutorial.md" {
 				f.useTutorial(p)
 			}
@@ -67,6 +68,15 @@ func TestTranscriptsArePrinted(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+var listenAddress = regexp.MustCompile(`--listen (127\.0\.0\.1:\d+)`)
+
+// useAddresses lets the servers of a page listen at free addresses in place of those that it shows.
+func (f *folder) useAddresses(p *page) {
+	for _, b := range p.fences(serving) {
+		f.masks = append(f.masks, mask{freeAddress(f.t), listenAddress.FindStringSubmatch(b.text)[1]})
 	}
 }
 

@@ -75,7 +75,7 @@ func (f *folder) useTutorial(p *page) {
 	}}, issuertest.NPMSettings{})
 	d.provider.SetPersons("ada", tutorialPersons)
 	f.masks = append(f.masks, mask{d.provider.URL, "https://login.example"},
-		mask{freeAddress(f.t), "127.0.0.1:8091"}, mask{freeAddress(f.t), "127.0.0.1:9464"})
+		mask{freeAddress(f.t), "127.0.0.1:9464"})
 	f.variations = append(f.variations, tutorialVariations...)
 	d.startCaddy(p)
 	f.env = append(f.env, "PROVIDER_SECRET="+tutorialSecret, "BROWSER="+d.startBrowser())
@@ -165,6 +165,8 @@ func (d *tutorial) run(line string) string {
 		if orders := said(c.call("list_orders", object{})); !strings.Contains(orders, "Chloé") || strings.Contains(orders, "Bruno") {
 			d.t.Errorf("the operator reads %s", orders)
 		}
+		return ""
+	case strings.HasPrefix(added, "claude mcp remove "):
 		return ""
 	case strings.HasPrefix(added, "claude mcp add "):
 		words := strings.Fields(added)
