@@ -187,7 +187,7 @@ func checkSnippets(t *testing.T, files map[string]string) {
 	f.must(os.Chmod(f.file("bin/acme-crm"), 0o755))
 	f.env = append(f.env, "PATH="+f.file("bin")+":"+os.Getenv("PATH"))
 	for name, text := range files {
-		f.write(name, text)
+		f.write(name, f.withSecretFiles(text, "0123456789abcdef"))
 		if strings.Contains(text, "tls/server.pem") {
 			f.writeCertificate("tls")
 		}
@@ -216,6 +216,21 @@ func checkSnippets(t *testing.T, files map[string]string) {
 	if o := f.run("fmt", "--diff", "."); o.stdout != "" || o.code != 0 {
 		t.Errorf("a snippet is not in the canonical style:\n%s%s", o.stdout, o.stderr)
 	}
+}
+
+// secretFile finds the file of a secret that an agent or a volume brings.
+var secretFile = regexp.MustCompile(`file\s*= "(/run/secrets/[^"]+)"`)
+
+// withSecretFiles writes the files of the secrets of a configuration below the folder, and returns the configuration
+// with their names there.
+func (f *folder) withSecretFiles(text, secret string) string {
+	f.t.Helper()
+	return secretFile.ReplaceAllStringFunc(text, func(argument string) string {
+		name := secretFile.FindStringSubmatch(argument)[1]
+		f.must(os.MkdirAll(filepath.Dir(f.file(name)), 0o755))
+		f.write(name, secret)
+		return strings.Replace(argument, name, f.file(name), 1)
+	})
 }
 
 // writeClientCertificate writes the certificate of clientKey.
