@@ -10,7 +10,12 @@ import (
 
 // Is reports whether people see a character as what it is, whatever is around it: it shows something, controls neither
 // a terminal nor the order of a text, and is no other space than U+0020. Line breaks and tabs are not printable.
-func Is(r rune) bool { return unicode.IsPrint(r) && !IsHidden(r) }
+func Is(r rune) bool {
+	if r < utf8.RuneSelf {
+		return r >= ' ' && r < 0x7f
+	}
+	return unicode.IsPrint(r) && !IsHidden(r)
+}
 
 // HasHidden reports whether a text for a file has a character that a reviewer cannot see, whatever is around it, a
 // carriage return or invalid UTF-8.

@@ -1,8 +1,6 @@
 package call
 
 import (
-	"strconv"
-
 	"hatchel/hcl"
 	"hatchel/internal/digest"
 	"hatchel/runtime/stage/policy"
@@ -38,11 +36,7 @@ func (r *ApprovalRule) DeclRange() hcl.Range { return r.decl.Range }
 // The rules of the program must be set.
 func (p *Program) AddApprovals(policies []*hcl.Policy) {
 	for i, decl := range p.tool.Approvals {
-		name := "tool." + p.Decl.Name + ".approval"
-		if i > 0 {
-			name += "." + strconv.Itoa(i+1)
-		}
-		p.Approvals = append(p.Approvals, &ApprovalRule{name, decl.When, decl})
+		p.Approvals = append(p.Approvals, &ApprovalRule{policy.ApprovalName(p.Decl.Name, i), decl.When, decl})
 	}
 	parts := []string{p.Decl.Digest, p.Rules.Digest()}
 	var digests []string

@@ -55,6 +55,7 @@ type Console struct {
 	foreign   *http.CrossOriginProtection
 	attempts  attempts
 	downloads downloads
+	matrices  matrices
 	streams   sync.Map // what ends each stream of calls that is open, by its *request
 
 	mu     sync.Mutex
@@ -72,7 +73,7 @@ func New(o Options) *Console {
 	return c
 }
 
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+const securityPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; " +
 	"trusted-types 'none'"
 
@@ -104,7 +105,7 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // setHeaders sets the headers of every response.
 func setHeaders(h http.Header) {
-	h.Set("Content-Security-Policy", policy)
+	h.Set("Content-Security-Policy", securityPolicy)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")

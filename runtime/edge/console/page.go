@@ -62,6 +62,8 @@ var routes = []route{
 	{"GET /console/reload", permitViewer, (*Console).reload, reloadKinds},
 	{"POST /console/reload", permitOperator, (*Console).loadNow, ""},
 	{"GET /console/policies", permitIdentifiedViewer, (*Console).policies, ""},
+	{"GET " + rulesPath, permitIdentifiedViewer, (*Console).rules, ""},
+	{"GET " + policiesPath + "/{kind}/{name}", permitIdentifiedViewer, (*Console).policy, ""},
 	{"GET /console/state", permitIdentifiedViewer, (*Console).state, stateKinds},
 	{"GET /console/audit", permitIdentifiedViewer, (*Console).audit, ""},
 	{"GET /console/tasks", permitIdentifiedViewer, (*Console).tasks, taskKinds},

@@ -1,110 +1,180 @@
 package console
 
 import (
-	"cmp"
-	"encoding/json"
-	"errors"
-	"maps"
-	"net/http"
+	"html"
+	"html/template"
+	"net/url"
 	"slices"
 	"strings"
+	"sync"
 
-	"hatchel/runtime/call"
-	"hatchel/runtime/edge/mcp"
+	"hatchel/hcl"
+	"hatchel/runtime/load/access"
 )
 
 const policiesPath = "/console/policies"
 
-// policiesData is the data of the page that explains the rules.
+// policiesData is the data of the matrix of tools and callers.
 type policiesData struct {
-	Tools     []string
-	Tool      string
-	Arguments string
-	As        bool // the person may name another caller
-	Subject   string
-	Groups    string
-	Claims    string
-	Problem   string // why nothing is explained
-	Explained *call.Explanation
-	Command   string // that says the same
+	Query, Caller, Does string // the filters
+	Choices             []string
+	Columns             []matrixColumn
+	Rows                []matrixRow
+	pager               // of the tools
+	Callers             pager
+	Matrix              *access.Matrix // for what it says of its callers
+	Default             string         // what becomes of a call that no rule decides
+	HasPersons          bool           // there are columns for API keys and subjects
 }
 
-// policies explains what the rules decide about a call, which is not made.
+// matrixColumn is one caller, or several API keys with the same answers.
+type matrixColumn struct {
+	Kind, Name string // such as "group" and "finance"; Kind is empty for the person who looks
+	Key        string // the caller in addresses
+}
+
+// matrixRow is one tool.
+type matrixRow struct {
+	Name  string
+	Does  condition
+	Path  string        // of the page of its rules
+	Cells template.HTML // the answer for each caller, with the address of its explanation
+}
+
+const (
+	toolsPerMatrix   = 100
+	callersPerMatrix = 12
+	selfName         = "you"
+)
+
+// matrices are the callers of the configuration that is served.
+type matrices struct {
+	mu   sync.Mutex
+	cfg  *hcl.Config             // guarded by mu, as all below
+	made map[bool]*access.Matrix // with or without columns for API keys and subjects
+}
+
+// of returns the matrix of a configuration.
+func (m *matrices) of(cfg *hcl.Config, persons bool) *access.Matrix {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.cfg != cfg {
+		m.cfg, m.made = cfg, map[bool]*access.Matrix{}
+	}
+	if m.made[persons] == nil {
+		callers := access.Callers(cfg, nil)
+		if !persons {
+			callers = slices.DeleteFunc(callers, access.Caller.IsPerson)
+		}
+		m.made[persons] = access.New(cfg, callers)
+	}
+	return m.made[persons]
+}
+
+// matrixFor returns the matrix with the callers that the person may ask about.
+func (c *Console) matrixFor(q *request, cfg *hcl.Config) *access.Matrix {
+	return c.matrices.of(cfg, permitOperator(c, q) == "")
+}
+
+// columnsFor returns the columns of a matrix, after one for the person who looks.
+func columnsFor(q *request, m *access.Matrix) []access.Column {
+	self := access.OfCaller(selfName, q.caller)
+	return append([]access.Column{{Name: selfName, Callers: []access.Caller{self}}}, m.Columns()...)
+}
+
+// policies shows which callers may call which tools.
 func (c *Console) policies(q *request) (*answer, error) {
-	caller := q.caller
 	g, err := c.admit(q)
 	if err != nil {
 		return nil, err
 	}
 	values := q.URL.Query()
+	m := c.matrixFor(q, g.Config)
 	data := &policiesData{
-		Tool: values.Get("tool"), Arguments: strings.TrimSpace(values.Get("arguments")), Subject: values.Get("subject"),
-		Groups: values.Get("groups"), Claims: strings.TrimSpace(values.Get("claims")), As: permitOperator(c, q) == "",
+		Query: strings.TrimSpace(values.Get("q")), Caller: strings.TrimSpace(values.Get("caller")),
+		Does: values.Get("does"), Choices: []string{"reads", "writes", "destructive"}, Matrix: m,
+		Default: defaultText(g.Config), HasPersons: permitOperator(c, q) == "",
 	}
+	var columns []access.Column
+	for _, column := range columnsFor(q, m) {
+		if strings.Contains(strings.ToLower(column.Name), strings.ToLower(data.Caller)) {
+			columns = append(columns, column)
+		}
+	}
+	from, to := data.Callers.turn(q, "callers", len(columns), callersPerMatrix)
+	columns = columns[from:to]
+	var found []*hcl.Tool
 	for _, t := range g.Config.Tools {
-		data.Tools = append(data.Tools, t.Name)
-	}
-	out := &answer{template: "policies", title: "Policies", data: data}
-	if data.Tool == "" {
-		return out, nil
-	}
-	if data.namesAnother() {
-		if !data.As {
-			return nil, &Error{http.StatusForbidden, "Only callers in the group admin may ask what others may do"}
-		}
-		if caller, err = data.caller(); err != nil {
-			data.Problem, out.status = err.Error(), http.StatusUnprocessableEntity
-			return out, nil
+		if matchesTool(t, strings.ToLower(data.Query)) && (data.Does == "" || badgesOf(t)[0].Word == data.Does) {
+			found = append(found, t)
 		}
 	}
-	req := &mcp.CallRequest{Name: data.Tool, Caller: caller, Arguments: []byte(data.Arguments)}
-	if data.Arguments == "" {
-		req.Arguments = []byte("{}")
-	}
-	e, err := g.Explain(q.Context(), "tool", req)
-	var unknown *mcp.Error
-	switch {
-	case errors.As(err, &unknown):
-		data.Problem, out.status = strings.TrimSuffix(unknown.Message, "."), http.StatusNotFound
-		return out, nil
-	case err != nil:
-		return nil, err
-	}
-	data.Explained, data.Command = &e, data.command()
-	return out, nil
+	from, to = data.pager.turn(q, "page", len(found), toolsPerMatrix)
+	data.fill(g.Config, found[from:to], columns)
+	return &answer{template: "policies", title: "Policies", data: data}, nil
 }
 
-func (d *policiesData) namesAnother() bool { return d.Subject+d.Groups+d.Claims != "" }
-
-// caller returns the caller that the form names.
-func (d *policiesData) caller() (*mcp.Caller, error) {
-	i := &mcp.Identity{Subject: d.Subject, Key: "console", Groups: d.groups(), Claims: []byte(cmp.Or(d.Claims, "{}"))}
-	if json.Unmarshal(i.Claims, &map[string]any{}) != nil {
-		return nil, errors.New("claims must be a JSON object")
+// fill sets the rows and columns.
+func (d *policiesData) fill(cfg *hcl.Config, tools []*hcl.Tool, columns []access.Column) {
+	callers := make([]access.Caller, len(columns))
+	cells := make([]cellParts, len(columns))
+	for i, column := range columns {
+		d.Columns = append(d.Columns, newMatrixColumn(column))
+		callers[i] = column.Callers[0]
+		cells[i] = newCellParts(column)
 	}
-	return &mcp.Caller{Revision: mcp.Revision20260728, Header: http.Header{}, Subject: d.Subject, Identity: i}, nil
+	targets := make([]access.Target, len(tools))
+	for i, t := range tools {
+		targets[i] = access.ToolTarget(t)
+	}
+	answers := access.Answers(cfg, targets, callers)
+	for _, t := range tools {
+		row := matrixRow{Name: t.Name, Does: badgesOf(t)[0], Path: targetPath("tool", t.Name)}
+		path := html.EscapeString(row.Path)
+		var out strings.Builder
+		for i, answer := range answers[t.Name] {
+			cells[i].append(&out, path, string(answer))
+		}
+		row.Cells = template.HTML(out.String())
+		d.Rows = append(d.Rows, row)
+	}
 }
 
-// groups returns the groups that the form names.
-func (d *policiesData) groups() (groups []string) {
-	for group := range strings.SplitSeq(d.Groups, ",") {
-		if group = strings.TrimSpace(group); group != "" {
-			groups = append(groups, group)
+// cellParts are the parts of the cells of a column, escaped. A template would take most of the time of the page.
+type cellParts struct{ caller, query string }
+
+func newCellParts(column access.Column) cellParts {
+	return cellParts{html.EscapeString(column.Name), html.EscapeString(callerQuery(column.Callers[0].Name))}
+}
+
+// append writes the cell of a tool. The answer is a word of package access.
+func (c cellParts) append(out *strings.Builder, path, answer string) {
+	for _, part := range []string{`<td class="`, answer, `" data-of="`, c.caller, `"><a href="`, path, c.query, `">`,
+		answer, "</a></td>"} {
+		out.WriteString(part)
+	}
+}
+
+// newMatrixColumn separates what a caller is from its name.
+func newMatrixColumn(column access.Column) matrixColumn {
+	out := matrixColumn{Name: column.Name, Key: column.Callers[0].Name}
+	for _, kind := range []string{"group", "key", "subject"} {
+		if name, ok := strings.CutPrefix(column.Name, kind+" "); ok {
+			out.Kind, out.Name = kind, name
 		}
 	}
-	return groups
+	return out
 }
 
-// command returns the command that explains the same.
-func (d *policiesData) command() string {
-	flags := [][2]string{{"tool", d.Tool}, {"subject", d.Subject}}
-	for _, group := range d.groups() {
-		flags = append(flags, [2]string{"group", group})
+// callerQuery returns what chooses a caller in an address; empty for the person who looks.
+func callerQuery(name string) string {
+	if name == selfName {
+		return ""
 	}
-	var claims map[string]json.RawMessage
-	json.Unmarshal([]byte(d.Claims), &claims) // caller has checked it
-	for _, name := range slices.Sorted(maps.Keys(claims)) {
-		flags = append(flags, [2]string{"claim", name + "=" + string(claims[name])})
-	}
-	return shellCommand("hatchel policy explain DIR", append(flags, [2]string{"args", d.Arguments}))
+	return "?" + url.Values{"caller": {name}}.Encode()
+}
+
+// targetPath returns the address of the page that explains the rules about a tool, a prompt or a resource.
+func targetPath(kind, name string) string {
+	return policiesPath + "/" + kind + "/" + url.PathEscape(name)
 }

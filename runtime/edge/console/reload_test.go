@@ -58,32 +58,3 @@ func TestTheLatestLoadsAreOnTwoPages(t *testing.T) {
 		}
 	}
 }
-
-func TestThePolicyPageExplainsEachRule(t *testing.T) {
-	s := newSite(t, keysOf("ada:admin", "vera:ops")+"console { allow = \"caller.subject != null\" }\n"+oneTool)
-	ada, vera := s.signedIn("ada"), s.signedIn("vera")
-	for _, c := range []struct {
-		as      *visitor
-		query   string
-		status  int
-		verdict string
-	}{
-		{vera, "tool=refund&arguments={\"order\":7}", 200, "allowed"},
-		{vera, "tool=refund&arguments={\"order\":700}", 200, "needs an approval"},
-		{vera, "tool=refund&subject=mallory", 403, ""},
-		{ada, "tool=refund&subject=mallory&arguments={\"order\":7}", 200, "denied"},
-		{ada, "tool=refund&subject=x&claims=nonsense", 422, ""},
-		{ada, "tool=none", 404, ""},
-		{ada, "", 200, ""},
-	} {
-		got := c.as.get("/console/policies?" + strings.ReplaceAll(c.query, `"`, "%22"))
-		if got.status != c.status || textOf(got.find("verdict")) != c.verdict {
-			t.Errorf("%s: %d %s", c.query, got.status, got.text())
-		}
-	}
-	got := ada.get("/console/policies?tool=refund&subject=mallory&groups=a,+b&arguments=%7B%22order%22:7%7D")
-	want := `hatchel policy explain DIR --tool 'refund' --subject 'mallory' --group 'a' --group 'b' --args '{"order":7}'`
-	if textOf(got.find("command")) != want || !strings.Contains(textOf(got.find("rules")), "tool.refund.allow") {
-		t.Errorf("the page has %s", got.text())
-	}
-}

@@ -12,10 +12,9 @@ const toolsPerPage = 100
 
 // toolsData is the data of the list of tools.
 type toolsData struct {
-	Query              string
-	Total, First, Last int
-	Tools              []*hcl.Tool
-	Before, After      string // addresses of the page before and the next one; empty for none
+	Query string
+	Tools []*hcl.Tool
+	pager
 }
 
 // tools lists the tools, also those that are not listed for clients, by name.
@@ -25,23 +24,14 @@ func (c *Console) tools(q *request) (*answer, error) {
 		return nil, err
 	}
 	data := &toolsData{Query: strings.TrimSpace(q.URL.Query().Get("q"))}
-	page, _ := strconv.Atoi(q.URL.Query().Get("page")) // the first for anything else
 	var found []*hcl.Tool
 	for _, t := range g.Config.Tools {
 		if matchesTool(t, strings.ToLower(data.Query)) {
 			found = append(found, t)
 		}
 	}
-	last := max(0, len(found)-1) / toolsPerPage
-	page = min(max(page, 1), last+1)
-	from, to := (page-1)*toolsPerPage, min(len(found), page*toolsPerPage)
-	data.Total, data.First, data.Last, data.Tools = len(found), from+1, to, found[from:to]
-	if page > 1 {
-		data.Before = q.addressWith("page", strconv.Itoa(page-1))
-	}
-	if page <= last {
-		data.After = q.addressWith("page", strconv.Itoa(page+1))
-	}
+	from, to := data.pager.turn(q, "page", len(found), toolsPerPage)
+	data.Tools = found[from:to]
 	return &answer{template: "tools", title: "Tools", data: data}, nil
 }
 

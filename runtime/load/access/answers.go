@@ -67,7 +67,7 @@ func answerCallers(cfg *hcl.Config, s *surface.Surface) []Caller {
 // A group or a subject with the answer of Everyone is left out. All are taken to have every scope.
 func answer(cfg *hcl.Config, tools []*hcl.Tool, callers []Caller) map[string]map[string]string {
 	all := map[string]map[string]string{}
-	list := rows(cfg, tools, callers)
+	list := rows(cfg, toolTargets(tools), callers)
 	callers = withoutRepetitions(callers, list)
 	for _, tool := range list {
 		everyone := tool.Answers[callers[0].Name]

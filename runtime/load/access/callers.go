@@ -24,6 +24,7 @@ type Caller struct {
 	isKey       bool
 	isCandidate bool // it is a caller of its own only with other answers than one who is not named
 	isJoined    bool // and than those of the candidates before it
+	isRefused   bool // sign_in does not admit it, and there is no other way to get in
 }
 
 const (
@@ -43,6 +44,7 @@ const (
 // who sign in those that sign_in grants them.
 func Callers(cfg *hcl.Config, as *mcp.Identity) []Caller {
 	b := newCallerBuilder(cfg, as, surface.Of(cfg, nil))
+	b.addNames(signInRule(cfg))
 	callers := []Caller{b.first(as)}
 	for _, group := range b.groups() {
 		callers = append(callers, b.caller("group "+group, "", []string{group}, nil))
@@ -53,7 +55,7 @@ func Callers(cfg *hcl.Config, as *mcp.Identity) []Caller {
 			callers = append(callers, b.caller("subject "+subject, subject, nil, nil))
 		}
 	}
-	callers = append(callers, b.candidates()...)
+	callers = b.admit(append(callers, b.candidates()...))
 	for _, name := range slices.Sorted(maps.Keys(keys)) {
 		scopes := append([]string{}, keys[name].Scopes...)
 		c := b.caller(keyPrefix+name, name, keys[name].Groups, scopes)
@@ -62,6 +64,18 @@ func Callers(cfg *hcl.Config, as *mcp.Identity) []Caller {
 	}
 	return callers
 }
+
+// OfCaller returns a caller of whom everything is known.
+func OfCaller(name string, caller *mcp.Caller) Caller {
+	c := Caller{Name: name, Groups: []string{}, Scopes: []string{}, caller: caller, isKey: true}
+	if i := caller.Identity; i != nil {
+		c.Groups, c.Scopes = i.Groups, i.Scopes
+	}
+	return c
+}
+
+// IsPerson reports whether the caller is an API key or a subject, and not anybody of a group.
+func (c Caller) IsPerson() bool { return c.isKey || c.caller.Identity != nil && c.caller.Subject != someone }
 
 // InGroups returns a caller for each text: a group, or several that are joined with +, as in "finance+board". Otherwise
 // the callers are those of Callers.
@@ -75,7 +89,9 @@ func InGroups(cfg *hcl.Config, texts []string, as *mcp.Identity) (callers []Call
 		}
 		name := "group " + text
 		if !slices.ContainsFunc(callers, func(c Caller) bool { return c.Name == name }) {
-			callers = append(callers, b.caller(name, "", groups, nil))
+			c := b.caller(name, "", groups, nil)
+			c.isRefused = refuses(signInRule(cfg), c)
+			callers = append(callers, c)
 		}
 	}
 	return callers
@@ -98,14 +114,7 @@ func newCallerBuilder(cfg *hcl.Config, as *mcp.Identity, s *surface.Surface) *ca
 		rules := rulesOf(s)
 		b.subjects, b.groupNames = candidates(rules, "caller.subject"), candidates(rules, "caller.groups")
 	}
-	for _, rule := range conditions(cfg) {
-		for path, texts := range rule.Compared() {
-			b.named[path] = append(b.named[path], texts...)
-		}
-	}
-	for path, texts := range b.named {
-		b.named[path] = sortedSet(texts)
-	}
+	b.addNames(conditions(cfg)...)
 	b.scopes = b.as.Scopes
 	if b.scopes == nil {
 		b.scopes = slices.Clone(b.named["caller.scopes"])
@@ -115,6 +124,21 @@ func newCallerBuilder(cfg *hcl.Config, as *mcp.Identity, s *surface.Surface) *ca
 		b.scopes = sortedSet(b.scopes)
 	}
 	return b
+}
+
+// addNames adds the texts that rules compare parts of the caller with. A nil rule has none.
+func (b *callerBuilder) addNames(rules ...*hcl.Condition) {
+	for _, rule := range rules {
+		if rule == nil {
+			continue
+		}
+		for path, texts := range rule.Compared() {
+			b.named[path] = append(b.named[path], texts...)
+		}
+	}
+	for path, texts := range b.named {
+		b.named[path] = sortedSet(texts)
+	}
 }
 
 // first returns the caller in no group, who is unknown without an auth block.

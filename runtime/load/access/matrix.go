@@ -39,14 +39,16 @@ type Matrix struct {
 	Unknown []string `json:"unknown"`
 	// Needs are sentences about what tools need of the caller to act in a database.
 	Needs []string `json:"needs,omitempty"`
+	// SignIn are sentences about whom sign_in admits.
+	SignIn []string `json:"sign_in,omitempty"`
 }
 
 // New answers for each tool of a configuration without errors and each caller. It makes no call.
 func New(cfg *hcl.Config, callers []Caller) *Matrix {
-	all := rows(cfg, cfg.Tools, callers)
+	all := rows(cfg, toolTargets(cfg.Tools), callers)
 	callers = withoutRepetitions(callers, all)
-	return &Matrix{Callers: callers, Tools: all, Unknown: unknownParts(cfg, callers),
-		Needs: identityNotes(cfg)}
+	return &Matrix{Callers: callers, Tools: all, Unknown: unknownParts(cfg, callers), Needs: identityNotes(cfg),
+		SignIn: signInNotes(cfg, callers)}
 }
 
 // withoutRepetitions returns the callers without the candidates that are none of their own, whose answers it removes.
@@ -77,28 +79,22 @@ func withoutRepetitions(callers []Caller, rows []Tool) (kept []Caller) {
 // isUnnamed reports whether a caller is one of those that the candidates are compared with.
 func (c Caller) isUnnamed() bool { return c.isCandidate && strings.HasSuffix(c.Name, unnamed) }
 
-// rows returns the rows of some tools of a configuration, by name.
-func rows(cfg *hcl.Config, tools []*hcl.Tool, callers []Caller) []Tool {
+// rows returns the rows of some targets of a configuration, by name.
+func rows(cfg *hcl.Config, targets []Target, callers []Caller) []Tool {
 	all := []Tool{}
 	evaluations := make([]*policy.Evaluation, len(callers))
-	frameOf := func(root eval.Caller) *hcl.Frame {
-		frame := eval.NewLoadFrame("", time.Now)
-		frame.Caller = root
-		return frame
-	}
 	for i, c := range callers {
-		evaluations[i] = policy.NewListEvaluation(frameOf(call.CallerRoot(c.caller)))
-		evaluations[i].Weigh = true
+		evaluations[i] = c.newEvaluation()
 	}
 	policies := policy.New(cfg)
-	for _, tool := range tools {
-		r := newToolRules(cfg, policies, tool)
-		row := Tool{tool.Name, make(map[string]Answer, len(callers))}
+	for _, t := range targets {
+		r := newTargetRules(cfg, policies, t)
+		row := Tool{t.op.Name, make(map[string]Answer, len(callers))}
 		for i, c := range callers {
-			if r.readCall { // with locals of the tool, which a frame keeps
+			if r.readCall { // with locals of the target, which a frame keeps
 				evaluations[i].Frame = frameOf(evaluations[i].Frame.Caller)
 			}
-			row.Answers[c.Name] = r.decide(c, evaluations[i])
+			row.Answers[c.Name], _ = r.decide(c, evaluations[i])
 		}
 		all = append(all, row)
 	}
@@ -106,31 +102,50 @@ func rows(cfg *hcl.Config, tools []*hcl.Tool, callers []Caller) []Tool {
 	return all
 }
 
-// toolRules are all rules about the calls of one tool.
-type toolRules struct {
+// newEvaluation returns an evaluation before there is a call of the caller.
+func (c Caller) newEvaluation() *policy.Evaluation {
+	e := policy.NewListEvaluation(frameOf(call.CallerRoot(c.caller)))
+	e.Weigh = true
+	return e
+}
+
+func frameOf(caller eval.Caller) *hcl.Frame {
+	frame := eval.NewLoadFrame("", time.Now)
+	frame.Caller = caller
+	return frame
+}
+
+// targetRules are all rules about the calls of one target.
+type targetRules struct {
+	name      string        // as rules of it begin: tool.pay
 	rules     *policy.Rules // nil for none
 	approvals []*policy.Rule
-	approved  bool // every call needs an approval
+	approved  []string // the approvals that every call needs
 	root      map[string]any
 	scopes    []string
 	readCall  bool // a rule reads the data of a call
+	signIn    *hcl.Condition
 }
 
-func newToolRules(cfg *hcl.Config, policies *policy.Policies, tool *hcl.Tool) *toolRules {
-	r := &toolRules{root: policy.ToolRoot(tool), scopes: requiredScopes(&tool.Operation, map[*hcl.Operation]bool{})}
-	applies := func(p *hcl.Policy) bool { return p.AppliesToTool(tool.Name) }
-	r.rules = policies.Rules("tool", &tool.Operation, r.root, applies)
+func newTargetRules(cfg *hcl.Config, policies *policy.Policies, t Target) *targetRules {
+	r := &targetRules{name: t.kind + "." + t.op.Name, root: t.root, signIn: signInRule(cfg),
+		scopes: requiredScopes(t.op, map[*hcl.Operation]bool{})}
+	r.rules = policies.Rules(t.kind, t.op, r.root, t.applies)
 	r.readCall = r.rules != nil && r.rules.ReadsInputs()
-	for _, a := range tool.Approvals {
+	if t.tool == nil {
+		return r
+	}
+	for i, a := range t.tool.Approvals {
+		name := policy.ApprovalName(t.op.Name, i)
 		r.readCall = r.readCall || a.When != nil && a.When.DependsOnCall()
 		if a.When == nil {
-			r.approved = true
+			r.approved = append(r.approved, name)
 			continue
 		}
-		r.approvals = append(r.approvals, policy.NewRule("tool."+tool.Name+".approval", a.When))
+		r.approvals = append(r.approvals, policy.NewRule(name, a.When))
 	}
 	for _, p := range cfg.Policies {
-		if p.Approve != nil && applies(p) {
+		if p.Approve != nil && t.applies(p) {
 			r.readCall = r.readCall || p.Approve.DependsOnCall()
 			r.approvals = append(r.approvals, policy.NewRule("policy."+p.Name+".approve", p.Approve))
 		}
@@ -154,39 +169,52 @@ func requiredScopes(op *hcl.Operation, seen map[*hcl.Operation]bool) (scopes []s
 }
 
 // decide answers for one caller whatever the inputs are: a part of a rule that does not read them may decide about all
-// of it.
-func (r *toolRules) decide(c Caller, e *policy.Evaluation) Answer {
-	if i := c.caller.Identity; i != nil && len(i.MissingScopes(r.scopes)) > 0 {
-		return No
+// of it. By names the rule that decides, or several with commas; it is empty where that depends on the inputs.
+func (r *targetRules) decide(c Caller, e *policy.Evaluation) (answer Answer, by string) {
+	if c.isRefused {
+		return No, signInRuleName
 	}
-	answer := Yes
+	if len(r.missingScopes(c)) > 0 {
+		return No, r.name + ".scopes"
+	}
+	answer, by = Yes, "default"
 	if r.rules != nil {
-		switch r.rules.Decide(e).Verdict {
+		d := r.rules.Decide(e)
+		switch d.Verdict {
 		case policy.Denied:
-			return No
+			return No, d.Rule
 		case policy.Undecided:
 			answer = Depends
 		}
+		by = d.Rule
 	}
-	return r.withApprovals(answer, e)
+	return r.withApprovals(answer, by, e)
+}
+
+// missingScopes returns the scopes that the caller lacks.
+func (r *targetRules) missingScopes(c Caller) []string {
+	if c.caller.Identity == nil {
+		return nil
+	}
+	return c.caller.Identity.MissingScopes(r.scopes)
 }
 
 // withApprovals returns what the approvals make of an answer other than No. One that cannot be evaluated denies.
-func (r *toolRules) withApprovals(answer Answer, e *policy.Evaluation) Answer {
+func (r *targetRules) withApprovals(answer Answer, by string, e *policy.Evaluation) (Answer, string) {
 	e.Frame.Tool = r.root
 	required := r.approved
 	for _, rule := range r.approvals {
 		switch rule.State(e).Says {
 		case "error":
-			return No
+			return No, rule.Name
 		case "true":
-			required = true
+			required = append(required[:len(required):len(required)], rule.Name)
 		case "":
-			answer = Depends
+			answer, by = Depends, ""
 		}
 	}
-	if required && answer == Yes {
-		return NeedsApproval
+	if required != nil && answer == Yes {
+		return NeedsApproval, strings.Join(required, ", ")
 	}
-	return answer
+	return answer, by
 }

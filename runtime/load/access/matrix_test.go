@@ -66,6 +66,12 @@ tool "reads" {
 }
 `
 
+// admits has a sign_in block that admits callers by a rule.
+func admits(rule string) string {
+	block, _, _ := strings.Cut(signIn, "    scope ")
+	return block + "    allow = " + fmt.Sprintf("%q", rule) + "\n  }\n}\n"
+}
+
 var matrices = []struct {
 	claim, src string
 	groups     []string
@@ -288,6 +294,34 @@ policy "a" { deny = "caller.claims.employed == false" }`, groups: []string{"a"},
 		as: &mcp.Identity{Claims: []byte(`{"employed": false}`)}, want: `
 tool  group a
 pay   no
+`},
+	{claim: "whom sign_in refuses may call nothing, and a group that it refuses is joined with one that it admits", src: admits(
+		"'staff' in caller.groups") + tools("look", "pay") + `
+policy "a" {
+  tools = ["pay"]
+  allow = "'board' in caller.groups or caller.subject == 'ada' or any(caller.groups, # startsWith 'team-')"
+}`, want: `
+tool  no group  group staff+board  group staff+finance  group staff  group staff, subject ada  group staff+team-
+look  no        yes                yes                  yes          yes                       yes
+pay   no        yes                no                   no           yes                       yes
+
+sign_in admits none of these callers: no group. Its allow is 'staff' in caller.groups (a.hcl:8).
+A column such as "group staff+team-" is for a caller in both, because sign_in refuses a caller with the second alone. Its allow is 'staff' in caller.groups (a.hcl:8).
+`},
+	{claim: "what sign_in reads of a caller and is not known refuses nobody", src: admits(
+		"caller.subject endsWith '@example.com'") + tools("look"), want: `
+tool  no group  group board  group finance  group staff
+look  yes       yes          yes            yes
+
+Whom sign_in admits also depends on caller.subject, which the callers of the matrix do not have: ` +
+		`caller.subject endsWith '@example.com' (a.hcl:8).
+`},
+	{claim: "whoever has a key does not sign in, and may come in a group that sign_in refuses", src: strings.Replace(admits(
+		"'staff' in caller.groups"), "sign_in {", keys(`"shop"`, "bot")+"sign_in {", 1) + tools("look"), groups: []string{"shop"}, want: `
+tool  group shop
+look  no
+
+sign_in admits none of these callers: group shop. Its allow is 'staff' in caller.groups (a.hcl:12).
 `},
 	{claim: "a rule that cannot be evaluated denies", src: tools("pay") + `
 policy "a" { deny = "caller.claims.level + 1 > 2" }`, groups: []string{"a"},

@@ -45,33 +45,44 @@ func (m *Matrix) Markdown(w io.Writer) error {
 	return m.printNotes(w, "\n\n")
 }
 
-// table returns the cells, with a heading. Callers of API keys that get the same answers share a column.
+// table returns the cells, with a heading.
 func (m *Matrix) table() [][]string {
-	columns := m.columns()
+	columns := m.Columns()
 	heading := []string{"tool"}
 	for _, column := range columns {
-		heading = append(heading, columnName(column))
+		heading = append(heading, column.Name)
 	}
 	rows := [][]string{heading}
 	for _, tool := range m.Tools {
 		row := []string{tool.Name}
 		for _, column := range columns {
-			row = append(row, string(tool.Answers[column[0].Name]))
+			row = append(row, string(tool.Answers[column.Callers[0].Name]))
 		}
 		rows = append(rows, row)
 	}
 	return rows
 }
 
-// columns returns the callers of each column.
-func (m *Matrix) columns() (columns [][]Caller) {
+// Column is a caller, or the callers of API keys that get the same answers.
+type Column struct {
+	Name    string // of all callers, as in "key ada, bob, cid and 2 more"
+	Callers []Caller
+}
+
+// Columns returns the columns of the matrix.
+func (m *Matrix) Columns() (columns []Column) {
 	for _, c := range m.Callers {
-		same := func(column []Caller) bool { return column[0].isKey && c.isKey && m.answersAlike(column[0], c) }
+		same := func(column Column) bool {
+			return column.Callers[0].isKey && c.isKey && m.answersAlike(column.Callers[0], c)
+		}
 		if i := slices.IndexFunc(columns, same); i >= 0 {
-			columns[i] = append(columns[i], c)
+			columns[i].Callers = append(columns[i].Callers, c)
 			continue
 		}
-		columns = append(columns, []Caller{c})
+		columns = append(columns, Column{Callers: []Caller{c}})
+	}
+	for i, column := range columns {
+		columns[i].Name = columnName(column.Callers)
 	}
 	return columns
 }
@@ -114,7 +125,7 @@ func (m *Matrix) printNotes(w io.Writer, separator string) error {
 		const text = "The answers are for callers without %s, which the rules read: give --claim or --header."
 		notes = append(notes, fmt.Sprintf(text, strings.Join(m.Unknown, ", ")))
 	}
-	notes = append(notes, m.Needs...)
+	notes = append(append(notes, m.SignIn...), m.Needs...)
 	if notes == nil {
 		return nil
 	}

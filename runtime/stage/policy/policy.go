@@ -10,6 +10,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 
@@ -25,6 +26,15 @@ type Rule struct {
 	readsTool   bool              // the condition differs from one tool to the next for the same caller
 	bit         uint64            // in RuleResults; 0 for none
 	logged      atomic.Bool       // an error of the rule was logged while a list was filtered
+}
+
+// ApprovalName returns the name of an approval of a tool, by its place among those of the tool.
+func ApprovalName(tool string, i int) string {
+	name := "tool." + tool + ".approval"
+	if i > 0 {
+		name += "." + strconv.Itoa(i+1)
+	}
+	return name
 }
 
 // NewRule returns a rule that is part of no policy; nil without a condition.
