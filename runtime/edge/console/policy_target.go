@@ -42,6 +42,7 @@ type explained struct {
 	Of      string // the caller, or the call
 	Verdict condition
 	By      string
+	Open    string // rules that read the input, and on which the answer depends
 	Message string // for a caller whose call is denied
 	Invalid string // what is wrong with the arguments
 	Listed  string // whether the caller finds it in the list; empty where that is not known
@@ -166,8 +167,15 @@ func (t *target) explain(cfg *hcl.Config, caller string, e *access.Explanation) 
 		out.Message = "The caller lacks the scopes " + strings.Join(e.Scopes, ", ")
 	}
 	known := rulesByName(cfg)
+	var open []string
 	for _, s := range e.Rules {
+		if s.Says == "" {
+			open = append(open, s.Rule)
+		}
 		out.Rules = append(out.Rules, newExplainedRule(known, s.Rule, s.Program, s.Says, s.Error, s.Range))
+	}
+	if e.Answer == access.Depends {
+		out.By, out.Open = "", strings.Join(open, ", ")
 	}
 	return out
 }
@@ -191,7 +199,8 @@ func (c *Console) explainCall(q *request, g *served.Served, t *target, ask *askD
 	caller := q.caller
 	if ask.namesAnother() {
 		if !ask.As {
-			return explained{}, &Error{http.StatusForbidden, "Only callers in the group admin may ask what others may do"}
+			const text = "Only callers in the group admin may ask what others may do"
+			return explained{}, &Error{http.StatusForbidden, text}
 		}
 		var err error
 		if caller, err = ask.caller(); err != nil {
