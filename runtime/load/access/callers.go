@@ -75,7 +75,9 @@ func OfCaller(name string, caller *mcp.Caller) Caller {
 }
 
 // IsPerson reports whether the caller is an API key or a subject, and not anybody of a group.
-func (c Caller) IsPerson() bool { return c.isKey || c.caller.Identity != nil && c.caller.Subject != someone }
+func (c Caller) IsPerson() bool {
+	return c.isKey || c.caller.Identity != nil && c.caller.Subject != someone
+}
 
 // InGroups returns a caller for each text: a group, or several that are joined with +, as in "finance+board". Otherwise
 // the callers are those of Callers.
