@@ -83,8 +83,8 @@ func newTimeline(c *recent.Call, now time.Time, operator bool) *timeline {
 		group := []timelineLine{line}
 		for _, e := range s.Elements {
 			group = append(group, timelineLine{
-				Name: e.Key, IsElement: true, condition: stateOf(e.Outcome), Began: e.Began, Took: e.Took, Error: e.Error,
-				Bars: []bar{place(stateOf(e.Outcome).Class, e.Began, e.Took)},
+				Name: e.Key, IsElement: true, condition: stateOf(e.Outcome), Error: e.Error,
+				Began: e.Began, Took: e.Took, Bars: []bar{place(stateOf(e.Outcome).Class, e.Began, e.Took)},
 			})
 		}
 		groups = append(groups, group)

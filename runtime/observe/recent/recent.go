@@ -77,7 +77,9 @@ func (l *Log) Begin(c *event.Call, began time.Time) Entry {
 
 // Step adds what a step of the call came to, which began at a time, and reports whether there was room for it.
 func (e Entry) Step(s *event.Step, began time.Time) bool {
-	return e.add(maxCall-endRoom, func(dst []byte, call time.Time) []byte { return appendStep(dst, s, began.Sub(call)) })
+	return e.add(maxCall-endRoom, func(dst []byte, call time.Time) []byte {
+		return appendStep(dst, s, began.Sub(call))
+	})
 }
 
 // Elements adds what the latest step of the call came to for each of n elements, and when that began. Some room is left
