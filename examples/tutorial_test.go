@@ -60,6 +60,7 @@ type tutorial struct {
 	*folder
 	provider  *issuertest.NPM
 	transport *http.Transport // reaches the name of the server, as processes do by HTTPS_PROXY
+	added     string          // the URL of the server that was added to Claude
 	colleague chan string     // what the call of the colleague says
 }
 
@@ -154,9 +155,9 @@ func (d *tutorial) startBrowser() string {
 	return program
 }
 
-// run runs a line of the page. Claude is one of the official clients, which uses a server when it is added: one that it
-// starts, or as the colleague, who signs in and asks for a refund, which waits for an approval. When that is given, the
-// call ends before the next line is run.
+// run runs a line of the page. Claude is one of the official clients. It uses a server that it starts when that is added,
+// and one at a URL as the colleague, who signs in and asks for a refund, which waits for an approval. When that is given,
+// the call ends before the next line is run.
 func (d *tutorial) run(line string) string {
 	d.t.Helper()
 	switch added, command, _ := strings.Cut(line, " -- "); {
@@ -166,11 +167,13 @@ func (d *tutorial) run(line string) string {
 			d.t.Errorf("the operator reads %s", orders)
 		}
 		return ""
-	case strings.HasPrefix(added, "claude mcp remove "):
-		return ""
 	case strings.HasPrefix(added, "claude mcp add "):
-		words := strings.Fields(added)
-		d.askAsColleague(words[len(words)-1])
+		d.added = added[strings.LastIndex(added, " ")+1:]
+		return ""
+	case strings.HasPrefix(added, "claude mcp login "):
+		d.askAsColleague(d.added)
+		return ""
+	case strings.HasPrefix(added, "claude "):
 		return ""
 	}
 	printed := d.shell(line)
