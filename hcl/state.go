@@ -18,6 +18,7 @@ type State struct {
 	Key         decode.SecretText
 	PreviousKey decode.SecretText // opens what was sealed before Key was changed; empty for none
 	HasKey      bool              // Key is written
+	InDatabase  bool              // Postgres is written, and empty where secrets are not read
 	Range       Range
 }
 
@@ -62,7 +63,7 @@ func (l *loader) decodeState() {
 			s.SQLite, s.Postgres = "", "" // the location is ambiguous, so neither is used
 		}
 		attributes := b.Block.Body.Attributes
-		s.HasKey = attributes["key"] != nil
+		s.HasKey, s.InDatabase = attributes["key"] != nil, attributes["postgres"] != nil
 		s.checkKeys(d, b.Block)
 		if listen := attributes["listen"]; listen != nil && attributes["postgres"] == nil {
 			d.Errorf(listen.NameRange, "Listen without database", "listen is another address of the database that "+

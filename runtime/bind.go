@@ -8,6 +8,7 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/internal/sqlitefile"
 	"hatchel/runtime/call"
 	"hatchel/runtime/stage/limit"
 )
@@ -127,6 +128,12 @@ func (c *compiler) checkRequirements() {
 	if c.diags.HasErrors() {
 		return // a store that is opened stays open, and this configuration is not served
 	}
+	if declared := c.g.Config.State; declared != nil {
+		if err := c.checkSQLite(); err != nil {
+			c.report("State cannot be kept", "The state is declared, and "+err.Error()+".", declared.Range)
+			return
+		}
+	}
 	if !c.build.State.Configure(c.g.Config.State) {
 		c.reportMovedState()
 		return
@@ -151,7 +158,11 @@ func (c *compiler) checkRequirements() {
 	if enabled < 0 {
 		return
 	}
-	if err := c.build.State.StartDelivery(c.ctx); err != nil {
+	err := c.checkSQLite()
+	if err == nil && c.opensState() {
+		err = c.build.State.StartDelivery(c.ctx)
+	}
+	if err != nil {
 		const text = "Failed deliveries to a webhook are retried, which requires a state store, and "
 		c.report("State cannot be kept", text+err.Error()+".", c.g.Config.Webhooks[enabled].Range)
 	}
@@ -190,6 +201,22 @@ func markWaits(o *call.Operation) bool {
 	return o.MayWait
 }
 
+// checkSQLite returns why this program cannot keep the state where the configuration says; nil if it can.
+func (c *compiler) checkSQLite() error {
+	declared := c.g.Config.State
+	if sqlitefile.Included || c.build.Mocks != nil || declared != nil && declared.InDatabase {
+		return nil
+	}
+	return fmt.Errorf("it would be a SQLite database: %w. Or keep the state in PostgreSQL, with postgres in the state "+
+		"block", sqlitefile.ErrNotIncluded)
+}
+
+// opensState reports whether a state that is needed is opened. It is, unless no call is made and the state, which would
+// be in memory, is that of a program without SQLite.
+func (c *compiler) opensState() bool {
+	return sqlitefile.Included || !c.ownsState || c.build.Mocks != nil || c.build.AuditLogs != nil
+}
+
 // openState opens the state store if calls of the operation need it. With an error, reason says
 // what for.
 func (c *compiler) openState(o *call.Operation) (reason string, at hcl.Range, err error) {
@@ -200,7 +227,9 @@ func (c *compiler) openState(o *call.Operation) (reason string, at hcl.Range, er
 	}
 	require := func(needed bool, open func() error, why string, where hcl.Range) {
 		if needed && err == nil {
-			reason, at, err = why, where, open()
+			if reason, at, err = why, where, c.checkSQLite(); err == nil && c.opensState() {
+				err = open()
+			}
 		}
 	}
 	if p := c.g.Programs[o.Decl.Name]; o.Kind == "tool" {

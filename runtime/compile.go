@@ -114,7 +114,7 @@ func Compile(ctx context.Context, cfg *hcl.Config, build Build) (*Generation, hc
 }
 
 func (c *compiler) compile(cfg *hcl.Config, build Build) (*Generation, hcl.Diagnostics) {
-	ownsState := build.State == nil
+	c.ownsState = build.State == nil
 	c.build, c.connections = build.withDefaults(c.ctx), map[*hcl.Connection]*connection{}
 	c.missing = map[*hcl.Connection]string{}
 	c.g = &Generation{
@@ -127,7 +127,7 @@ func (c *compiler) compile(cfg *hcl.Config, build Build) (*Generation, hcl.Diagn
 	}
 	c.g.Views.Unlisted = c.build.Mocks != nil // in a test of tools
 	c.makeEnvironment()
-	if ownsState {
+	if c.ownsState {
 		c.g.cleanups.add(c.build.State.Close)
 	}
 	c.removeStagedFiles()
@@ -158,6 +158,7 @@ type compiler struct {
 	ctx         context.Context
 	last        *Generation // what is served; nil without a Host
 	held        bool        // by statements that are refused
+	ownsState   bool        // the state ends with the generation
 	build       *Build
 	g           *Generation
 	connections map[*hcl.Connection]*connection

@@ -7,13 +7,13 @@ import (
 	"io"
 	"math"
 	"os"
-	"syscall"
 	"unicode/utf8"
 
 	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/hcl/value"
 	"hatchel/internal/charset"
+	"hatchel/internal/fileinfo"
 )
 
 // reader reads the file of one block. It is immutable and safe for concurrent use.
@@ -136,7 +136,7 @@ func (r *reader) Version(_ context.Context, call *adapters.Call) (string, error)
 	if err != nil || !info.Mode().IsRegular() {
 		return "none", nil
 	}
-	inode := info.Sys().(*syscall.Stat_t).Ino // distinguishes a file from one that replaced it
+	inode := fileinfo.Inode(info) // distinguishes a file from one that replaced it
 	return fmt.Sprintf("%d %d %d", info.ModTime().UnixNano(), info.Size(), inode), nil
 }
 

@@ -1,11 +1,22 @@
-//go:build linux || darwin
+//go:build unix
 
 package guard
 
 import (
 	"syscall"
 	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
+
+// SIGXFSZ ends a program that writes a file beyond its limit.
+const SIGXFSZ = syscall.SIGXFSZ
+
+// Supported returns nil: programs can be started, and ended together with those that they start.
+func Supported() error { return nil }
+
+// SignalName returns the name of a signal, such as SIGTERM.
+func SignalName(sig syscall.Signal) string { return unix.SignalName(sig) }
 
 // WaitExit waits until a child has exited and leaves it a zombie. Until it is reaped, its ID and its process
 // group cannot be reused, so that a signal to the group reaches no other process.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"hatchel/adapters"
+	"hatchel/adapters/guard"
 	"hatchel/adapters/mcp/client"
 	"hatchel/adapters/mcp/pool"
 	"hatchel/adapters/mcp/process"
@@ -23,6 +24,9 @@ import (
 
 // newLauncher returns what starts the program of the connection. Changed is called when its state has changed.
 func (c *connection) newLauncher(env adapters.Env, changed func()) (*process.Launcher, error) {
+	if err := guard.Supported(); err != nil {
+		return nil, hcl.Blame(&c.Command, "The connection starts a program: %v.", err)
+	}
 	rules := c.Sandbox
 	if rules == nil {
 		rules = sandbox.NewBlock()

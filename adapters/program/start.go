@@ -23,10 +23,10 @@ func (p confined) Pid() int { return p.Process.Pid }
 
 func (p confined) WaitExit() { guard.WaitExit(p.Process.Pid) }
 
-func (p confined) Wait() (syscall.WaitStatus, error) {
+func (p confined) Wait() (status syscall.WaitStatus, err error) {
 	state, err := p.Process.Wait()
 	if err != nil {
-		return 0, err
+		return status, err
 	}
 	return state.Sys().(syscall.WaitStatus), nil
 }

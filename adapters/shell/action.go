@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"hatchel/adapters"
+	"hatchel/adapters/guard"
 	"hatchel/adapters/program"
 	"hatchel/adapters/sandbox"
 	"hatchel/hcl"
@@ -76,6 +77,9 @@ func newAction(b *block, env adapters.Env, abi sandbox.ABI) (adapters.Action, er
 	var err error
 	startsPrograms := a.mocks == nil || a.mocks.Live(false)
 	if startsPrograms {
+		if err := guard.Supported(); err != nil {
+			return nil, fmt.Errorf("The block starts a program: %w.", err)
+		}
 		err = b.Sandbox.CheckPaths(env.Dir)
 	}
 	if startsPrograms && a.rules.Mode != sandbox.ModeNone {

@@ -12,9 +12,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"golang.org/x/sys/unix"
-
 	"hatchel/adapters"
+	"hatchel/adapters/guard"
 	"hatchel/adapters/program"
 	"hatchel/adapters/sandbox"
 	"hatchel/hcl"
@@ -56,10 +55,10 @@ func (p *commandPlan) exitFault(stage int, e exitStatus, j *job) error {
 		f.Message, f.Cause, f.Code = name+" ended, and the system does not report how", e.err, 0
 	case e.signal == syscall.SIGKILL:
 		f.Message = name + " was killed by the system or an operator (SIGKILL); it may have used too much memory"
-	case e.code == 128+int(syscall.SIGXFSZ) && p.sandbox != nil:
+	case e.code == 128+int(guard.SIGXFSZ) && p.sandbox != nil:
 		f.Message = fmt.Sprintf("%s was stopped: a file exceeded the limit of %v", name, hcl.Size(p.sandbox.FileSize))
 	case e.signal != 0:
-		f.Message = fmt.Sprintf("%s was ended by the signal %s (%v)", name, unix.SignalName(e.signal), e.signal)
+		f.Message = fmt.Sprintf("%s was ended by the signal %s (%v)", name, guard.SignalName(e.signal), e.signal)
 	default:
 		f.Message = fmt.Sprintf("%s failed with exit code %d", name, e.code)
 	}

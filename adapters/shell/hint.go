@@ -9,8 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"golang.org/x/sys/unix"
-
 	"hatchel/adapters"
 	"hatchel/adapters/program"
 	"hatchel/internal/lazyregexp"
@@ -131,7 +129,7 @@ func (h *hinter) deniedPath() error {
 // may not either.
 func (h *hinter) readArgument(path string) string {
 	info, err := os.Stat(path)
-	if h.isTemporary(path) || path == "/" || err != nil || unix.Access(path, unix.R_OK) != nil {
+	if h.isTemporary(path) || path == "/" || err != nil || !adapters.MayRead(path) {
 		return ""
 	}
 	if read, _ := h.sandbox.Allows(path); read {
@@ -156,7 +154,7 @@ func (h *hinter) writeArgument(path string) string {
 	case info.Mode().IsRegular() && info.Mode()&0o111 != 0:
 		return ""
 	}
-	if h.isTemporary(path) || path == "/" || unix.Access(path, unix.W_OK) != nil {
+	if h.isTemporary(path) || path == "/" || !adapters.MayWrite(path) {
 		return ""
 	}
 	if _, write := h.sandbox.Allows(path); write {

@@ -1,6 +1,7 @@
 package sql
 
 import (
+	"context"
 	"errors"
 	"runtime"
 	"strings"
@@ -177,6 +178,13 @@ func (c *sqliteConnection) spec() hcl.Spec {
 			RenamedFrom("readers").DefaultDoc("one per processor, at least 4"),
 		c.integersAttr(),
 	}
+}
+
+func openSQLite(ctx context.Context, c *sqliteConnection, env adapters.Env) (any, error) {
+	if env.Mocks != nil {
+		return openMockedSQLite(ctx, c, env)
+	}
+	return openSQLiteFile(ctx, c, env)
 }
 
 // Check implements hcl.Checker.

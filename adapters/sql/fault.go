@@ -10,7 +10,6 @@ import (
 	"github.com/go-sql-driver/mysql"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
-	"github.com/mattn/go-sqlite3"
 
 	"hatchel/adapters"
 	"hatchel/hcl/template/sqltext"
@@ -215,14 +214,14 @@ func (r *report) isMistake() bool {
 func readReport(err error) (r report, ok bool) {
 	var postgres *pgconn.PgError
 	var maria *mysql.MySQLError
-	var lite sqlite3.Error
 	switch {
 	case errors.As(err, &postgres):
 		return readPostgresReport(postgres), true
 	case errors.As(err, &maria):
 		return readMySQLReport(maria), true
-	case errors.As(err, &lite):
-		return readSQLiteReport(lite, err), true
+	}
+	if result := sqliteResultOf(err); result != 0 {
+		return readSQLiteReport(result, err.Error()), true
 	}
 	return r, false
 }
@@ -393,66 +392,6 @@ func readMySQLReport(e *mysql.MySQLError) report {
 		}
 	case msgForeignKey:
 		r.violated = &adapters.Constraint{}
-	}
-	return r
-}
-
-// sqliteMessages are the messages for result codes and extended result codes.
-var sqliteMessages = map[int]string{
-	int(sqlite3.ErrConstraintUnique):     msgUnique,
-	int(sqlite3.ErrConstraintPrimaryKey): msgUnique,
-	int(sqlite3.ErrConstraintRowID):      msgUnique,
-	int(sqlite3.ErrConstraintNotNull):    msgNotNull,
-	int(sqlite3.ErrConstraintCheck):      msgCheck,
-	int(sqlite3.ErrConstraintForeignKey): msgForeignKey,
-	int(sqlite3.ErrConstraintTrigger):    "the database rejected the change: ",
-	int(sqlite3.ErrConstraint):           sqliteWrongType, int(sqlite3.ErrMismatch): sqliteNotInteger,
-	int(sqlite3.ErrBusy): msgBusy, int(sqlite3.ErrLocked): msgBusy,
-	int(sqlite3.ErrReadonly): msgReadOnly, int(sqlite3.ErrAuth): msgReadOnly,
-	int(sqlite3.ErrFull): msgFull, int(sqlite3.ErrTooBig): msgTooLarge,
-	int(sqlite3.ErrError): msgStatement, int(sqlite3.ErrRange): msgStatement, int(sqlite3.ErrCorrupt): sqliteDamaged,
-	int(sqlite3.ErrNotADB): sqliteDamaged, int(sqlite3.ErrFormat): sqliteDamaged,
-}
-
-const (
-	sqliteWrongType  = "a value has a type that its column does not accept"
-	sqliteNotInteger = "a value must be an integer, for LIMIT, OFFSET and INTEGER PRIMARY KEY take no other"
-	sqliteDamaged    = "the database file is damaged or is not a SQLite database; its owner must check it"
-)
-
-var (
-	sqliteIndex   = lazyregexp.New(`^index '(.*)'$`)
-	sqliteRefused = lazyregexp.New(`^cannot store [A-Z]+ value in [A-Z]+ column `)
-)
-
-func readSQLiteReport(e sqlite3.Error, wrapped error) report {
-	r := report{
-		message: cmp.Or(sqliteMessages[int(e.ExtendedCode)], sqliteMessages[int(e.Code)]),
-		text:    wrapped.Error(),
-	}
-	_, r.name, _ = strings.Cut(r.text, " constraint failed: ")
-	switch r.message {
-	case msgCheck:
-		if strings.ContainsAny(r.name, " ()") {
-			r.name = "" // an unnamed constraint is reported by its expression
-		}
-		r.violated = &adapters.Constraint{Name: r.name}
-	case msgForeignKey:
-		r.violated = &adapters.Constraint{}
-	case msgUnique, msgNotNull:
-		r.violated = &adapters.Constraint{}
-		if index := firstMatch(sqliteIndex, r.name); index != "" {
-			r.name, r.violated.Name = "key "+index, index
-			break
-		}
-		for _, qualified := range strings.Split(r.name, ", ") {
-			table, column, _ := strings.Cut(qualified, ".")
-			r.violated.Table, r.violated.Columns = table, append(r.violated.Columns, column)
-		}
-	case sqliteWrongType:
-		if sqliteRefused.MatchString(r.text) {
-			r.message, r.violated = "the database rejected the change: ", &adapters.Constraint{}
-		}
 	}
 	return r
 }

@@ -2,25 +2,20 @@ package sql
 
 import (
 	"context"
-	"crypto/rand"
-	"database/sql/driver"
-	"encoding/base64"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
-	"net/url"
 	"slices"
 	"strconv"
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/mattn/go-sqlite3"
 
 	"hatchel/adapters"
 	"hatchel/hcl/mock"
 	"hatchel/hcl/template/sqltext"
 	"hatchel/hcl/value"
+	"hatchel/internal/sqlitefile"
 )
 
 // mockedDatabase is a database whose statements are answered by mocks, executed in memory, or executed for real and
@@ -29,11 +24,11 @@ type mockedDatabase struct {
 	*identifier
 	mocks      adapters.Mocks
 	connection string
-	kind       string          // of the connection, such as "sqlite"
-	hasInit    bool            // the connection has statements that make its tables
-	standIn    *mock.Mock      // the mock that makes memory; nil for none
-	memory     *sqliteDatabase // in memory; nil for none
-	live       database        // the real one; nil if it is never asked
+	kind       string     // of the connection, such as "sqlite"
+	hasInit    bool       // the connection has statements that make its tables
+	standIn    *mock.Mock // the mock that makes memory; nil for none
+	memory     database   // of SQLite, in memory; nil for none
+	live       database   // the real one; nil if it is never asked
 }
 
 func newMockedDatabase(env adapters.Env, dialect sqltext.Dialect) *mockedDatabase {
@@ -71,47 +66,28 @@ func openMockedSQLite(ctx context.Context, c *sqliteConnection, env adapters.Env
 	m := newMockedDatabase(env, sqltext.SQLite)
 	m.hasInit = c.Init != ""
 	for _, of := range m.mocks.Of("sql", m.connection) {
-		if text, ok := of.Request["init"].(string); ok {
-			m.standIn = of
-			if err := m.makeMemory(ctx, c, env, text); err != nil {
-				_ = m.mocks.Fail(of, fmt.Sprintf("The statements of init fail, those of the connection or of the "+
-					"mock: %v.", err))
-			}
-			return m, nil
+		text, ok := of.Request["init"].(string)
+		if !ok {
+			continue
 		}
+		m.standIn = of
+		switch err := m.makeMemory(ctx, c, env, text); {
+		case errors.Is(err, sqlitefile.ErrNotIncluded):
+			_ = m.mocks.Fail(of, fmt.Sprintf("init makes a database of SQLite: %v.", err))
+		case err != nil:
+			_ = m.mocks.Fail(of, fmt.Sprintf("The statements of init fail, those of the connection or of the "+
+				"mock: %v.", err))
+		}
+		return m, nil
 	}
 	if m.mocks.Live(false) {
-		s := newSQLiteDatabase(ctx, c, adapters.Absolute(env.Dir, c.File), env, false)
-		s.asItIs = true
-		m.live = s
+		live, err := openSQLiteFile(ctx, c, env)
+		if err != nil {
+			return nil, err
+		}
+		m.live = live
 	}
 	return m, nil
-}
-
-// makeMemory makes the database in memory with the statements of its connection and of the mock.
-func (m *mockedDatabase) makeMemory(ctx context.Context, c *sqliteConnection, env adapters.Env, init string) error {
-	m.memory = newSQLiteDatabase(ctx, c, "/"+rand.Text(), env, true)
-	first, err := m.memory.openConn(nil, m.memory.dsn("rwc", url.Values{}))
-	if err != nil {
-		return err
-	}
-	env.Defer(first.close)
-	m.mocks.Use(m.standIn, func(ctx context.Context, args map[string]any) (out []map[string]any, err error) {
-		text, _ := args["query"].(string)
-		err = m.limit(ctx, func(ctx context.Context) error {
-			out, err = queryMemory(ctx, first.raw, text)
-			return err
-		})
-		return out, err
-	})
-	return m.limit(ctx, func(ctx context.Context) error {
-		for _, text := range append(m.memory.initStatements(), init) {
-			if _, err := first.raw.ExecContext(ctx, text, nil); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
 }
 
 // limit runs what a mock itself asks its database with the timeout of the tool.
@@ -123,36 +99,6 @@ func (m *mockedDatabase) limit(ctx context.Context, run func(context.Context) er
 		return fmt.Errorf("it took longer than %v, the timeout of the tool", m.mocks.Timeout())
 	}
 	return err
-}
-
-// queryMemory returns the rows of a query of a database in memory.
-func queryMemory(ctx context.Context, conn *sqlite3.SQLiteConn, text string) (out []map[string]any, err error) {
-	rows, err := conn.QueryContext(ctx, text, nil)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	columns := rows.Columns()
-	for {
-		cells := make([]driver.Value, len(columns))
-		if err := rows.Next(cells); err == io.EOF {
-			return out, nil
-		} else if err != nil {
-			return nil, err
-		}
-		row := make(map[string]any, len(columns))
-		for i, name := range columns {
-			switch v := cells[i].(type) {
-			case int64:
-				row[name] = int(v)
-			case []byte:
-				row[name] = base64.StdEncoding.EncodeToString(v)
-			default:
-				row[name] = v
-			}
-		}
-		out = append(out, row)
-	}
 }
 
 // Ping implements adapters.Health.
@@ -357,16 +303,13 @@ func (m *mockedDatabase) engineError(reply *mock.Reply) error {
 		copy(report.SQLState[:], reply.Text("state"))
 		return report
 	}
-	return &mockedSQLiteError{message, sqlite3.Error{
-		Code: sqlite3.ErrNo(number & 0xff), ExtendedCode: sqlite3.ErrNoExtended(number),
-	}}
+	return &mockedSQLiteError{message, sqliteResult(number)}
 }
 
-// mockedSQLiteError is an error of SQLite with another text.
+// mockedSQLiteError is an error that a mock reports in place of SQLite.
 type mockedSQLiteError struct {
 	text   string
-	engine sqlite3.Error
+	result sqliteResult
 }
 
 func (e *mockedSQLiteError) Error() string { return e.text }
-func (e *mockedSQLiteError) Unwrap() error { return e.engine }

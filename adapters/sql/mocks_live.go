@@ -10,7 +10,6 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/mattn/go-sqlite3"
 
 	"hatchel/adapters"
 	"hatchel/hcl/mock"
@@ -139,7 +138,6 @@ func (e *execution) answer(known int) *mockedResult {
 func rejection(err error) map[string]any {
 	var postgres *pgconn.PgError
 	var maria *mysql.MySQLError
-	var lite sqlite3.Error
 	reply := map[string]any{}
 	switch {
 	case errors.As(err, &postgres):
@@ -155,10 +153,12 @@ func rejection(err error) map[string]any {
 	case errors.As(err, &maria):
 		reply["error"], reply["code"] = maria.Message, strconv.Itoa(int(maria.Number))
 		reply["state"] = strings.TrimRight(string(maria.SQLState[:]), "\x00")
-	case errors.As(err, &lite):
-		reply["error"], reply["code"] = lite.Error(), strconv.Itoa(int(lite.ExtendedCode))
 	default:
-		return nil
+		result := engineResultOf(err)
+		if result == 0 {
+			return nil
+		}
+		reply["error"], reply["code"] = err.Error(), strconv.Itoa(int(result))
 	}
 	maps.DeleteFunc(reply, func(name string, text any) bool { return name != "error" && text == "" })
 	return reply

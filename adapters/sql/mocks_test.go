@@ -149,7 +149,7 @@ func TestReadersAndTheWriterShareTheDatabaseInMemory(t *testing.T) {
 func TestADatabaseInMemoryMakesNoFiles(t *testing.T) {
 	mocks := mocksWithInit("")
 	b := adaptertest.Bind(t, adaptertest.Source{Set: testSet, HCL: mockedLedger, Mocks: mocks})
-	memory := b.Handle("ledger").(*mockedDatabase).memory
+	memory := b.Handle("ledger").(*mockedDatabase).memory.(*sqliteDatabase)
 	for _, text := range []string{"ATTACH DATABASE '/tmp/x.db' AS x", "VACUUM INTO '/tmp/x.db'"} {
 		if err := memory.withConn(t.Context(), memory.writer, func(c *sqliteConn) error {
 			_, err := c.raw.Exec(text, nil)

@@ -1,6 +1,9 @@
+//go:build cgo
+
 package sql
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,16 +49,25 @@ type sqliteDatabase struct {
 	neverDone, alreadyDone context.Context // for the driver
 }
 
-func openSQLite(ctx context.Context, c *sqliteConnection, env adapters.Env) (any, error) {
-	if env.Mocks != nil {
-		return openMockedSQLite(ctx, c, env)
-	}
-	if env.Inspect {
+// openSQLiteFile returns the database in the file of a connection. Mocks neither create it nor run init.
+func openSQLiteFile(ctx context.Context, c *sqliteConnection, env adapters.Env) (database, error) {
+	if env.Inspect && env.Mocks == nil {
 		reading := *c
 		reading.Mode = "ro"
 		c = &reading
 	}
-	return newSQLiteDatabase(ctx, c, adapters.Absolute(env.Dir, c.File), env, false), nil
+	s := newSQLiteDatabase(ctx, c, adapters.Absolute(env.Dir, c.File), env, false)
+	s.asItIs = env.Mocks != nil
+	return s, nil
+}
+
+// engineResultOf returns the result of an error of SQLite; 0 for any other error.
+func engineResultOf(err error) sqliteResult {
+	var e sqlite3.Error
+	if !errors.As(err, &e) {
+		return 0
+	}
+	return cmp.Or(sqliteResult(e.ExtendedCode), sqliteResult(e.Code))
 }
 
 // newSQLiteDatabase returns the database in a file or in memory, which is opened on first use.

@@ -1,3 +1,5 @@
+//go:build cgo
+
 package sql
 
 import (
@@ -13,8 +15,8 @@ import (
 	"time"
 
 	"github.com/mattn/go-sqlite3"
-	"golang.org/x/sys/unix"
 
+	"hatchel/adapters"
 	"hatchel/internal/sqlitefile"
 )
 
@@ -99,7 +101,7 @@ func (s *sqliteDatabase) explainDirectory(err error) error {
 		return err
 	}
 	dir := filepath.Dir(s.file)
-	if unix.Faccessat(unix.AT_FDCWD, dir, unix.W_OK, unix.AT_EACCESS) == nil {
+	if adapters.MayWrite(dir) {
 		return err
 	}
 	const access = "give the user of the server write access to the directory"

@@ -6,7 +6,6 @@ import (
 	"os/exec"
 	"runtime"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -22,7 +21,7 @@ func openBrowser(ctx context.Context, address string) bool {
 		return false
 	}
 	cmd := exec.Command(words[0], words[1:]...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // so that Ctrl-C leaves it alone
+	cmd.SysProcAttr = newProcessGroup() // so that Ctrl-C leaves it alone
 	if cmd.Start() != nil {
 		return false
 	}
@@ -57,6 +56,8 @@ func browserCommand(address string) []string {
 		return words
 	case runtime.GOOS == "darwin":
 		return []string{"open", address}
+	case runtime.GOOS == "windows":
+		return []string{"rundll32", "url.dll,FileProtocolHandler", address}
 	case os.Getenv("DISPLAY") == "" && os.Getenv("WAYLAND_DISPLAY") == "":
 		return nil // where xdg-open would show the page in the terminal
 	}

@@ -27,7 +27,7 @@ var layers = []struct {
 	{of: "internal/filelock", may: []string{"internal/backoff"}},
 	{of: "internal/redirect", may: []string{"internal/hostname"}},
 	{of: "internal/sendonce", may: []string{"internal/backoff", "internal/ctxtime"}},
-	{of: "internal/sqlitefile", may: []string{"internal/ctxtime"}},
+	{of: "internal/sqlitefile", may: []string{"internal/ctxtime", "internal/operator"}},
 	{of: "internal/*"},
 	{of: "hcl", may: []string{"hcl/*"}, tests: []string{"adapters", "adapters/all", "adapters/toytest"}, banned: []string{"net", "net/http", "os/exec", "database/sql"}},
 	{of: "hcl/surface", may: []string{"hcl", "hcl/*"}, tests: []string{"adapters", "adapters/all", "adapters/toytest"}, banned: []string{"net", "net/http", "os/exec", "database/sql"}},
@@ -55,7 +55,7 @@ var layers = []struct {
 	{of: "adapters/mcp/client/mcptest", may: []string{"hcl/jsonscan"}},
 	{of: "adapters/mcp/process", may: []string{"adapters", "adapters/guard", "adapters/mcp/client", "adapters/program", "adapters/sandbox", "hcl"}, tests: []string{"adapters/mcp/client/mcptest"}},
 	{of: "adapters/mcp/pool", may: []string{"adapters"}},
-	{of: "adapters/mcp", may: []string{"adapters", "adapters/program", "adapters/sandbox", "adapters/http", "adapters/scrub", "adapters/credential", "adapters/credential/*", "adapters/mcp/*", "hcl", "hcl/*"}, tests: []string{"adapters/adaptertest"}},
+	{of: "adapters/mcp", may: []string{"adapters", "adapters/guard", "adapters/program", "adapters/sandbox", "adapters/http", "adapters/scrub", "adapters/credential", "adapters/credential/*", "adapters/mcp/*", "hcl", "hcl/*"}, tests: []string{"adapters/adaptertest"}},
 	{of: "adapters/sql", may: []string{"adapters", "adapters/credential", "adapters/credential/*", "hcl", "hcl/*"}, tests: []string{"adapters/adaptertest", "adapters/credential/aws/awstest", "adapters/credential/cloudtest", "runtime/edge/auth/issuertest"}},
 	// it reads bytes and configurations, and opens nothing
 	{of: "adapters/mcp/drift", may: []string{"adapters", "adapters/mcp/client", "adapters/mcp/definition", "hcl", "hcl/*"}, tests: []string{"adapters/mcp/definition/definitiontest"}},
@@ -205,7 +205,7 @@ var owners = map[string][]string{
 	"github.com/spf13/pflag":                  {"cmd/hatchel"},
 	"github.com/rogpeppe/go-internal/diff":    {"runtime/edge/console", "cmd/hatchel"},
 	"golang.org/x/term":                       {"cmd/hatchel/console"},
-	"golang.org/x/sys/":                       {"adapters", "adapters/*", "cmd/hatchel-bench/process", "runtime/edge/server"},
+	"golang.org/x/sys/":                       {"adapters", "adapters/*", "cmd/hatchel-bench/process", "cmd/hatchel/editor/lsp", "internal/filelock", "internal/sqlitefile", "runtime/edge/server"},
 	"github.com/modelcontextprotocol/go-sdk/": {"cmd/hatchel", "cmd/hatchel/oauthclient", "cmd/hatchel-bench", "cmd/hatchel-bench/*"},
 }
 

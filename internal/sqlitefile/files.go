@@ -1,5 +1,5 @@
-// Package sqlitefile tells whether the files of an open SQLite database are still those at its path. SQLite itself
-// does not notice that something else than SQLite has replaced, removed or overwritten them.
+//go:build cgo
+
 package sqlitefile
 
 import (
@@ -9,14 +9,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 )
 
 // files identify the files of a database at one moment.
 type files struct {
 	main     file
 	size     int64
-	modified int64 // nanoseconds since 1970
+	modified int64 // nanoseconds since 1970; 0 where the system reports it late
 	wal, shm file  // only there while a database is open in WAL mode
 }
 
@@ -71,33 +70,13 @@ func (p *paths) statLog(f *files) (err error) {
 	return err
 }
 
-// statMain returns the main file of a database alone. It follows symbolic links.
-func statMain(path string) (f files, err error) {
-	var info syscall.Stat_t
-	f.main, err = stat(path, &info)
-	f.size, f.modified = info.Size, modified(&info)
-	return f, err
-}
-
 // statBeside returns a file, or none if it is missing.
 func statBeside(path string) (file, error) {
-	var info syscall.Stat_t
-	f, err := stat(path, &info)
+	f, err := statMain(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return file{}, nil
 	}
-	return f, err
-}
-
-func stat(path string, info *syscall.Stat_t) (file, error) {
-	err := error(syscall.EINTR)
-	for err == syscall.EINTR {
-		err = syscall.Stat(path, info)
-	}
-	if err != nil {
-		return file{}, &fs.PathError{Op: "stat", Path: path, Err: err}
-	}
-	return file{uint64(info.Dev), info.Ino}, nil
+	return f.main, err
 }
 
 // isEmpty reports whether the main file has no content.

@@ -1,3 +1,5 @@
+//go:build unix
+
 // SQLite names the index of a WAL after the path of the database, and maps it into memory. The first connection to a
 // database truncates the index, unless another process has it open, which SQLite finds by the locks of the file. Those
 // of its own process do not show. So after a database was replaced by another file while connections have the former

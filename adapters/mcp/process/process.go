@@ -9,8 +9,6 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"hatchel/adapters"
 	"hatchel/adapters/guard"
 	"hatchel/adapters/mcp/client"
@@ -302,7 +300,7 @@ func (p *Process) reap() string {
 	case err != nil:
 		return "ended, and the system does not report how"
 	case status.Signaled():
-		return "was ended by the signal " + unix.SignalName(status.Signal())
+		return "was ended by the signal " + guard.SignalName(status.Signal())
 	}
 	return fmt.Sprintf("ended with exit code %d", status.ExitStatus())
 }

@@ -21,8 +21,8 @@ import (
 func DefaultDir() string {
 	base := os.Getenv("XDG_STATE_HOME")
 	if !filepath.IsAbs(base) {
-		home := os.Getenv("HOME")
-		if home == "" {
+		home, err := os.UserHomeDir()
+		if err != nil {
 			return ""
 		}
 		base = filepath.Join(home, ".local", "state")

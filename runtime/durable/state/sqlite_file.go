@@ -1,9 +1,10 @@
+//go:build cgo
+
 package state
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -44,9 +45,6 @@ func createFile(path string) error {
 	}
 	return nil
 }
-
-// SQLiteVersion is the version of the schema of a state in a file, in user_version.
-const SQLiteVersion = 5
 
 const (
 	sqliteApplication = 0x48544C53 // in application_id, to recognize our files
@@ -95,19 +93,6 @@ func createSchema(ctx context.Context, t session) error {
 	return err
 }
 
-// checkVersion returns an error unless the version of a schema is the supported one.
-func checkVersion(found, supported int) error {
-	switch {
-	case found > supported:
-		return operator.Error(fmt.Sprintf(
-			"it was written by a newer version of this program (schema %d, supported is %d)", found, supported))
-	case found < supported:
-		return operator.Error(fmt.Sprintf("it was written by an older version of this program (schema %d, "+
-			"supported is %d): remove it, or configure another location", found, supported))
-	}
-	return nil
-}
-
 // sqliteError turns an error of a file into one for the operator.
 func sqliteError(err error) error {
 	var known operator.Error
@@ -131,4 +116,9 @@ func sqliteError(err error) error {
 		return operator.Error("the disk or the file system reports an error")
 	}
 	return err
+}
+
+func isUniqueInSQLite(err error) bool {
+	var e sqlite3.Error
+	return errors.As(err, &e) && e.ExtendedCode == sqlite3.ErrConstraintUnique
 }

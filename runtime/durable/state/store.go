@@ -4,12 +4,12 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/mattn/go-sqlite3"
 
 	"hatchel/internal/operator"
 	"hatchel/runtime/durable/postgres"
@@ -42,6 +42,9 @@ type RemoteStore interface {
 	// Versions returns the versions of the records of a kind that have one of these names.
 	Versions(ctx context.Context, kind string, names []string) (map[string]int, error)
 }
+
+// SQLiteVersion is the version of the schema of a state in a file, in user_version.
+const SQLiteVersion = 5
 
 // Store keeps records. Its methods may be called concurrently, by all processes that share the store.
 // An expired record reads as if it had never existed. Times have a resolution of a millisecond.
@@ -240,10 +243,21 @@ func scanRecord(row scanner) (*Record, error) {
 // isUniqueViolation reports whether a unique index of either database has rejected a statement.
 func isUniqueViolation(err error) bool {
 	const uniqueViolation = "23505"
-	var inSQLite sqlite3.Error
 	var inPostgres *pgconn.PgError
-	return errors.As(err, &inSQLite) && inSQLite.ExtendedCode == sqlite3.ErrConstraintUnique ||
-		errors.As(err, &inPostgres) && inPostgres.Code == uniqueViolation
+	return isUniqueInSQLite(err) || errors.As(err, &inPostgres) && inPostgres.Code == uniqueViolation
+}
+
+// checkVersion returns an error unless the version of a schema is the supported one.
+func checkVersion(found, supported int) error {
+	switch {
+	case found > supported:
+		return operator.Error(fmt.Sprintf(
+			"it was written by a newer version of this program (schema %d, supported is %d)", found, supported))
+	case found < supported:
+		return operator.Error(fmt.Sprintf("it was written by an older version of this program (schema %d, "+
+			"supported is %d): remove it, or configure another location", found, supported))
+	}
+	return nil
 }
 
 // nonNullBody returns the body for a column that does not accept NULL.

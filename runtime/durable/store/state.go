@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"hatchel/hcl"
 	"hatchel/internal/queue"
 	"hatchel/internal/service"
+	"hatchel/internal/sqlitefile"
 	"hatchel/runtime/call"
 	"hatchel/runtime/durable/grant"
 	"hatchel/runtime/durable/hook"
@@ -119,7 +121,13 @@ func newState(ctx context.Context, s *State) *State {
 
 // NewMemory returns a State that ends with the process.
 func NewMemory(ctx context.Context) *State {
-	return New(ctx, func(ctx context.Context) (state.Store, error) { return state.Open(ctx, "") })
+	return New(ctx, func(ctx context.Context) (state.Store, error) {
+		opened, err := state.Open(ctx, "")
+		if errors.Is(err, sqlitefile.ErrNotIncluded) {
+			return nil, fmt.Errorf("outside of a server it is a SQLite database in memory: %w", err)
+		}
+		return opened, err
+	})
 }
 
 // Configure sets where the configuration wants the state kept. It reports false when the store is

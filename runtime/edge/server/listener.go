@@ -3,8 +3,6 @@ package server
 import (
 	"net"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // establishTime is how long connections that clients have begun to establish take to be established
@@ -45,14 +43,6 @@ func (l *Listener) refuseNew() {
 	}
 	l.control(ignoreClients)
 	l.SetDeadline(time.Now().Add(establishTime))
-}
-
-func (l *Listener) hasPending() (pending bool) {
-	l.control(func(fd int) {
-		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0)
-		pending = n > 0 && err == nil
-	})
-	return pending
 }
 
 func (l *Listener) control(f func(fd int)) {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"hatchel/hcl"
+	"hatchel/internal/sqlitefile"
 	"hatchel/runtime/durable/state"
 	"hatchel/runtime/durable/store"
 )
@@ -41,6 +42,9 @@ func OpenState(ctx context.Context, file, dir string, block *hcl.State) (state.S
 		return nil, err
 	}
 	store, err := state.Open(ctx, path)
+	if errors.Is(err, sqlitefile.ErrNotIncluded) {
+		return nil, fmt.Errorf("the state would be in the SQLite database %s, and %w", path, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("the state file %s cannot be used: %w. Choose another one with --state FILE", path, err)
 	}
@@ -141,8 +145,8 @@ func stateDirectory() (dir string, ofService bool, err error) {
 	}
 	base := os.Getenv("XDG_STATE_HOME")
 	if !filepath.IsAbs(base) {
-		home := os.Getenv("HOME")
-		if home == "" {
+		home, err := os.UserHomeDir()
+		if err != nil {
 			return "", false, errors.New("there is no default state file, because HOME is not set. " +
 				"Choose one with --state FILE")
 		}

@@ -9,11 +9,10 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
-	"strconv"
-	"syscall"
 
 	"hatchel/hcl"
 	"hatchel/hcl/surface"
+	"hatchel/internal/fileinfo"
 	"hatchel/internal/operator"
 )
 
@@ -61,8 +60,7 @@ func statLock(dir string) (owner, digest string) {
 		return "", ""
 	}
 	if info, err := os.Stat(name); err == nil {
-		if s, ok := info.Sys().(*syscall.Stat_t); ok {
-			id := strconv.FormatUint(uint64(s.Uid), 10)
+		if id := fileinfo.Owner(info); id != "" {
 			owner = "os:" + id
 			if u, err := user.LookupId(id); err == nil {
 				owner = "os:" + u.Username

@@ -34,6 +34,9 @@ var (
 // no environment but PATH and HOME; standard error is dropped, because it may quote the secret. The command and what it
 // has started are killed when it takes longer than runTimeout, when stopping ends, and when it has ended.
 func run(stopping context.Context, dir string, command []string) ([]byte, error) {
+	if err := guard.Supported(); err != nil {
+		return nil, fmt.Errorf("is not run: %w", err)
+	}
 	ctx, cancel := context.WithTimeout(stopping, runTimeout)
 	defer cancel()
 	name := command[0]

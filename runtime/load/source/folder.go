@@ -8,8 +8,9 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
-	"syscall"
 	"time"
+
+	"hatchel/internal/fileinfo"
 )
 
 // Folder is a folder of *.hcl files. Its methods may be called concurrently.
@@ -91,7 +92,7 @@ func (f *Folder) fingerprint() (g fingerprint) {
 		case info.IsDir():
 			out = fmt.Appendf(out, "%s/\n", name)
 		default:
-			out = fmt.Appendf(out, "%s %d %d %d\n", name, info.Size(), info.ModTime().UnixNano(), inode(info))
+			out = fmt.Appendf(out, "%s %d %d %d\n", name, info.Size(), info.ModTime().UnixNano(), fileinfo.Inode(info))
 			g.recent = g.recent || now.Sub(info.ModTime()).Abs() < timestampResolution
 		}
 	}
@@ -106,13 +107,4 @@ func (f *Folder) fingerprint() (g fingerprint) {
 	}
 	g.text = string(out)
 	return g
-}
-
-// inode distinguishes files with equal sizes and times, for example those of two releases that were
-// unpacked with fixed times.
-func inode(info fs.FileInfo) uint64 {
-	if s, ok := info.Sys().(*syscall.Stat_t); ok {
-		return uint64(s.Ino)
-	}
-	return 0
 }

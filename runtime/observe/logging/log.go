@@ -12,7 +12,6 @@ import (
 	"os"
 	"os/signal"
 	"sync"
-	"syscall"
 	"time"
 )
 
@@ -280,7 +279,7 @@ func (l *Log) Announce(text string, attrs ...slog.Attr) {
 // off at each one until ctx ends.
 func (l *Log) OnUserSignal(ctx context.Context) (loop func()) {
 	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, syscall.SIGUSR1)
+	notifyUserSignal(signals)
 	return func() {
 		defer signal.Stop(signals)
 		for {

@@ -6,13 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 
+	"hatchel/internal/fileinfo"
 	"hatchel/internal/filelock"
 )
 
@@ -110,7 +109,7 @@ func parentDir() (string, error) {
 		return "", err
 	}
 	info, err := os.Lstat(dir)
-	if err == nil && (!info.IsDir() || info.Mode().Perm() != 0o700 || !ownedByUser(info)) {
+	if err == nil && (!info.IsDir() || !fileinfo.IsPrivate(info)) {
 		err = fmt.Errorf("%s is not a directory that only this user can access", dir)
 	}
 	return dir, err
@@ -130,12 +129,6 @@ func (s *Store) newDir() (string, error) {
 	}
 	path := filepath.Join(s.dir.path, strings.ToLower(rand.Text()))
 	return path, os.Mkdir(path, 0o700)
-}
-
-// ownedByUser reports whether a file belongs to the user of this process.
-func ownedByUser(info fs.FileInfo) bool {
-	s, ok := info.Sys().(*syscall.Stat_t)
-	return ok && int(s.Uid) == os.Getuid()
 }
 
 func isGone(path string) bool {

@@ -2,10 +2,8 @@ package lsp
 
 import (
 	"encoding/json"
-	"errors"
 	"io"
 	"slices"
-	"syscall"
 	"time"
 )
 
@@ -48,8 +46,7 @@ const clientCheck = time.Second
 // watchClient ends the server when the process of its client has ended, as the protocol demands: another process may
 // still hold the stream open. The process of a client in another container is not visible, and is not watched.
 func (s *Server) watchClient(pid int) {
-	gone := func() bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }
-	if pid <= 0 || gone() {
+	if pid <= 0 || hasEnded(pid) {
 		return
 	}
 	go func() {
@@ -60,7 +57,7 @@ func (s *Server) watchClient(pid int) {
 			case <-s.quit:
 				return
 			case <-check.C:
-				if gone() {
+				if hasEnded(pid) {
 					s.post(func() { s.end(io.EOF) })
 					return
 				}

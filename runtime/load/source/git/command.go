@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-	"syscall"
 	"time"
 	"unicode"
 
@@ -91,7 +90,7 @@ func (r *Repository) explain(ctx context.Context, err error, stderr string) erro
 		return context.Cause(ctx)
 	}
 	const silentEnd = "fatal: fetch-pack: invalid index-pack output" // the first line if the limit ends index-pack
-	if strings.Contains(stderr, fmt.Sprintf("signal %d", int(syscall.SIGXFSZ))) ||
+	if strings.Contains(stderr, fmt.Sprintf("signal %d", int(guard.SIGXFSZ))) ||
 		strings.Contains(stderr, "File too large") || strings.HasPrefix(stderr, silentEnd) {
 		return fmt.Errorf("it has more than %d MiB", r.maxPack>>20)
 	}

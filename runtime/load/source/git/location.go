@@ -14,6 +14,7 @@ import (
 	"strings"
 	"unicode"
 
+	"hatchel/adapters/guard"
 	"hatchel/internal/lazyregexp"
 )
 
@@ -53,6 +54,9 @@ var validRef = lazyregexp.New(`^[A-Za-z0-9._/][A-Za-z0-9._/-]*$`)
 // repository of this machine, as in git+file:///home/ann/tools//prod. The folder and the ref may be omitted. The error
 // is a phrase without credentials.
 func ParseLocation(text string) (Location, error) {
+	if err := guard.Supported(); err != nil {
+		return Location{}, fmt.Errorf("git is a program, and %w", err)
+	}
 	u, err := url.Parse(strings.TrimPrefix(text, scheme))
 	if err != nil {
 		return Location{}, errors.New("it is not a valid URL") // the error of the parser quotes the password

@@ -1,0 +1,2 @@
+// Package fileinfo has what systems record of a file beyond fs.FileInfo.
+package fileinfo

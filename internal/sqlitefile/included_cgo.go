@@ -1,0 +1,6 @@
+//go:build cgo
+
+package sqlitefile
+
+// Included reports whether the program has SQLite.
+const Included = true

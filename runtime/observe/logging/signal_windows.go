@@ -1,0 +1,6 @@
+package logging
+
+import "os"
+
+// notifyUserSignal does nothing: Windows has no such signal.
+func notifyUserSignal(chan<- os.Signal) {}
