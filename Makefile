@@ -3,11 +3,12 @@
 #   make build          build the binary ./hatchel with its version
 #   make test           install what the tests need, start the databases, run make check, stop them
 #   make check          format, vet, lint, tests, those of the server and of the adapters with -race, coverage of diagnostics
-#   make check-release  what only a release needs, and what .github/workflows/nightly.yml runs: race, matrices, unconfined,
+#   make check-release  what only a release needs, and what .github/workflows/nightly.yml runs: race, matrices, portable,
 #                       bounds, fuzz, load, soak, kill, replicas, judge, mutants, packages, chart and bench
 #   make race           run the tests with -race that make check runs without it, and those of the editor at every place
 #   make matrices       run the tests of large matrices with all of their cases; make check runs some, chosen by a seed
-#   make unconfined     run the tests of a program that was built without cgo, which cannot confine programs
+#   make portable       run the tests of a program that was built without cgo, which has no SQLite and confines no programs,
+#                       and build it for macOS and Windows
 #   make bounds         check how long things take that people and deployments wait for, on a machine that does nothing else
 #   make fuzz           run every fuzz target for FUZZTIME (default 2m)
 #   make bench          print the table of ratios; BENCH="-quick -rows text" narrows it
@@ -44,7 +45,7 @@ JUDGE       ?=
 KERNEL      ?= /boot/vmlinuz
 APPEND      ?=
 
-.PHONY: build test check checks format vet lint unit plain race matrices unconfined bounds manifests systems reports check-release fuzz bench load soak kill replicas mutants kernel release packages chart vsix clean
+.PHONY: build test check checks format vet lint unit plain race matrices portable bounds manifests systems reports check-release fuzz bench load soak kill replicas mutants kernel release packages chart vsix clean
 
 build:
 	go build -trimpath -ldflags '-X main.version=$(VERSION)' -o hatchel ./cmd/hatchel
@@ -62,7 +63,7 @@ check:
 
 checks: unit plain reports lint manifests systems format
 
-check-release: race matrices unconfined bounds fuzz load soak kill replicas judge mutants packages chart bench
+check-release: race matrices portable bounds fuzz load soak kill replicas judge mutants packages chart bench
 
 format:
 	@unformatted=$$(find . -path ./.cache -prune -o -name '*.go' -print | xargs gofmt -l) && \
@@ -110,10 +111,14 @@ manifests:
 systems:
 	go run ./.ci/typecheck darwin arm64 ./...
 	go run ./.ci/typecheck linux arm64 ./...
+	go run ./.ci/typecheck -cgo=false windows arm64 ./cmd/hatchel
 
-# Without cgo a program cannot be confined, as on macOS.
-unconfined:
+# Without cgo a program has no SQLite and confines no programs, as in the programs for macOS and Windows of a release.
+portable:
 	CGO_ENABLED=0 go test ./adapters/shell -run TestSystemThatCannotConfine
+	CGO_ENABLED=0 go test ./cmd/hatchel -run TestScripts/without_cgo
+	go run ./.ci/typecheck windows amd64 ./cmd/hatchel
+	.ci/portable
 
 # Every place that reports a diagnostic must be reached by a golden or a test. Coverage is measured only of packages with
 # such places.

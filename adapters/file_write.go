@@ -14,6 +14,7 @@ import (
 	"hatchel/hcl/schema"
 	"hatchel/internal/charset"
 	"hatchel/internal/filelock"
+	"hatchel/internal/osfile"
 )
 
 // IfExists is what writing does if the file exists.
@@ -193,15 +194,14 @@ func (f *File) renameNew(temp string) error {
 	return nil
 }
 
-// syncParent makes a new name durable. Some file systems do not support this for directories.
+// syncParent makes a new name durable.
 func (f *File) syncParent() error {
 	dir, err := f.parent.Open(".")
 	if err != nil {
 		return FileFault(err, f.Path)
 	}
 	defer dir.Close()
-	err = dir.Sync()
-	if err != nil && !errors.Is(err, syscall.EINVAL) && !errors.Is(err, errors.ErrUnsupported) {
+	if err := osfile.SyncDir(dir); err != nil {
 		return FileFault(err, f.Path)
 	}
 	return nil

@@ -5,7 +5,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -53,6 +55,44 @@ func TestReleaseHasAnEntryForTheRegistry(t *testing.T) {
 	}
 	if err := schema.Validate(value); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestReleaseHasTheFilesOfThePage compares the files of a release with the table of docs/versions.md.
+func TestReleaseHasTheFilesOfThePage(t *testing.T) {
+	sums := release(t, "SHA256SUMS")
+	page, err := os.ReadFile("../../docs/versions.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(page), "\n## A release\n")
+	var patterns []string
+	for _, row := range regexp.MustCompile(`(?m)^\| (`+"`[^|]+`"+`) \|`).FindAllStringSubmatch(section, -1) {
+		for _, name := range strings.Split(row[1], ", ") {
+			patterns = append(patterns, regexp.MustCompile("VERSION|NUMBER|ARCH").ReplaceAllString(strings.Trim(name, "`"), "*"))
+		}
+	}
+	used := map[string]bool{}
+	files, err := os.ReadDir(filepath.Dir(sums))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		matched := slices.DeleteFunc(slices.Clone(patterns), func(p string) bool {
+			ok, err := filepath.Match(p, file.Name())
+			return err != nil || !ok
+		})
+		if len(matched) == 0 {
+			t.Errorf("docs/versions.md has no %s", file.Name())
+		}
+		for _, p := range matched {
+			used[p] = true
+		}
+	}
+	for _, p := range patterns {
+		if !used[p] {
+			t.Errorf("the release has no %s", p)
+		}
 	}
 }
 

@@ -1,7 +1,7 @@
-// Command sbom prints an SPDX 2.3 document in JSON of what a release contains: the modules of a program of Go, and the
-// packages of Debian in an image.
+// Command sbom prints an SPDX 2.3 document in JSON of what a release contains: the modules of programs of Go, which are
+// one program for several systems, and the packages of Debian in an image.
 //
-//	sbom VERSION PROGRAM STATUS
+//	sbom VERSION STATUS PROGRAM...
 //
 // STATUS is the file of that name of dpkg. The time is SOURCE_DATE_EPOCH.
 package main
@@ -58,17 +58,17 @@ type relationship struct {
 const none = "NOASSERTION"
 
 func main() {
-	if len(os.Args) != 4 {
-		fmt.Fprintln(os.Stderr, "usage: sbom VERSION PROGRAM STATUS")
+	if len(os.Args) < 4 {
+		fmt.Fprintln(os.Stderr, "usage: sbom VERSION STATUS PROGRAM...")
 		os.Exit(2)
 	}
-	if err := run(os.Args[1], os.Args[2], os.Args[3]); err != nil {
+	if err := run(os.Args[1], os.Args[2], os.Args[3:]); err != nil {
 		fmt.Fprintln(os.Stderr, "sbom:", err)
 		os.Exit(1)
 	}
 }
 
-func run(version, program, status string) error {
+func run(version, status string, programs []string) error {
 	seconds, err := strconv.ParseInt(os.Getenv("SOURCE_DATE_EPOCH"), 10, 64)
 	if err != nil {
 		return fmt.Errorf("SOURCE_DATE_EPOCH: %w", err)
@@ -80,7 +80,7 @@ func run(version, program, status string) error {
 	}
 	hatchel := d.add(d.ID, "DESCRIBES", "hatchel", version, "")
 	d.Packages[0].License = "Apache-2.0"
-	if err := d.addModules(hatchel, program); err != nil {
+	if err := d.addModules(hatchel, programs); err != nil {
 		return err
 	}
 	if err := d.addDebian(d.add(d.ID, "DESCRIBES", "hatchel-image-tools", version, ""), status); err != nil {
@@ -103,14 +103,24 @@ func (d *document) add(from, relation, name, version, purl string) (id string) {
 	return id
 }
 
-func (d *document) addModules(hatchel, program string) error {
-	info, err := buildinfo.ReadFile(program)
-	if err != nil {
-		return err
+// addModules adds the modules of all programs, each once: they are built from one go.mod.
+func (d *document) addModules(hatchel string, programs []string) error {
+	added := map[string]bool{}
+	add := func(name, version, purl string) {
+		if !added[name] {
+			d.add(hatchel, "DEPENDS_ON", name, version, purl+"@"+strings.TrimPrefix(version, "go"))
+		}
+		added[name] = true
 	}
-	d.add(hatchel, "DEPENDS_ON", "go", info.GoVersion, "pkg:golang/std@"+strings.TrimPrefix(info.GoVersion, "go"))
-	for _, m := range info.Deps {
-		d.add(hatchel, "DEPENDS_ON", m.Path, m.Version, "pkg:golang/"+m.Path+"@"+m.Version)
+	for _, program := range programs {
+		info, err := buildinfo.ReadFile(program)
+		if err != nil {
+			return err
+		}
+		add("go", info.GoVersion, "pkg:golang/std")
+		for _, m := range info.Deps {
+			add(m.Path, m.Version, "pkg:golang/"+m.Path)
+		}
 	}
 	return nil
 }

@@ -1,6 +1,6 @@
-// Command typecheck checks the types of packages for another system, with cgo but without a C compiler for that system.
+// Command typecheck checks the types of packages for another system, without a C compiler for that system.
 //
-//	typecheck GOOS GOARCH PACKAGE...
+//	typecheck [-cgo=false] GOOS GOARCH PACKAGE...
 //
 // The names of C are taken as they are; of other modules only the declarations are checked.
 package main
@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -37,20 +38,25 @@ type checker struct {
 }
 
 func main() {
-	if len(os.Args) < 4 {
-		fmt.Fprintln(os.Stderr, "usage: typecheck GOOS GOARCH PACKAGE...")
+	cgo := flag.Bool("cgo", true, "check the files that use cgo, and not those in their place")
+	flag.Parse()
+	if flag.NArg() < 3 {
+		fmt.Fprintln(os.Stderr, "usage: typecheck [-cgo=false] GOOS GOARCH PACKAGE...")
 		os.Exit(2)
 	}
-	if err := run(os.Args[1], os.Args[2], os.Args[3:]); err != nil {
+	if err := run(flag.Arg(0), flag.Arg(1), *cgo, flag.Args()[2:]); err != nil {
 		fmt.Fprintln(os.Stderr, "typecheck:", err)
 		os.Exit(1)
 	}
 }
 
-func run(system, arch string, patterns []string) error {
+func run(system, arch string, cgo bool, patterns []string) error {
 	arguments := []string{"list", "-deps", "-json=Dir,ImportPath,Module,GoFiles,CgoFiles,ImportMap"}
 	list := exec.Command("go", append(arguments, patterns...)...)
-	list.Env = append(os.Environ(), "GOOS="+system, "GOARCH="+arch, "CGO_ENABLED=1")
+	list.Env = append(os.Environ(), "GOOS="+system, "GOARCH="+arch, "CGO_ENABLED=0")
+	if cgo {
+		list.Env = append(list.Env, "CGO_ENABLED=1")
+	}
 	list.Stderr = os.Stderr
 	out, err := list.StdoutPipe()
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"hatchel/hcl"
 	"hatchel/hcl/value"
 	"hatchel/internal/charset"
-	"hatchel/internal/fileinfo"
+	"hatchel/internal/osfile"
 )
 
 // reader reads the file of one block. It is immutable and safe for concurrent use.
@@ -136,7 +136,7 @@ func (r *reader) Version(_ context.Context, call *adapters.Call) (string, error)
 	if err != nil || !info.Mode().IsRegular() {
 		return "none", nil
 	}
-	inode := fileinfo.Inode(info) // distinguishes a file from one that replaced it
+	inode := osfile.Inode(info) // distinguishes a file from one that replaced it
 	return fmt.Sprintf("%d %d %d", info.ModTime().UnixNano(), info.Size(), inode), nil
 }
 

@@ -9,7 +9,7 @@ import (
 	"hatchel/adapters/adaptertest"
 )
 
-// TestSystemThatCannotConfineRunsOnlyUnconfinedPrograms runs in make systems, without cgo: as on macOS, there is no sandbox in the program.
+// TestSystemThatCannotConfineRunsOnlyUnconfinedPrograms runs in make portable, without cgo: as on macOS, there is no sandbox in the program.
 func TestSystemThatCannotConfineRunsOnlyUnconfinedPrograms(t *testing.T) {
 	if got := adaptertest.MustReject(t, newTool(`command = ["ls"]`)); !strings.Contains(got, `write sandbox { mode = "none" }`) {
 		t.Error(got)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+
+	"hatchel/internal/sqlitefile"
 )
 
 // build is what a program was built from, and for.
@@ -14,11 +16,15 @@ type build struct {
 	Go       string `json:"go"`
 	OS       string `json:"os"`
 	Arch     string `json:"arch"`
+	SQLite   bool   `json:"sqlite"` // the program has it
 }
 
 // readBuild returns the build of this program, whose version is given.
 func readBuild(version string) build {
-	b := build{Version: version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
+	b := build{
+		Version: version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH,
+		SQLite: sqlitefile.Included,
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return b
@@ -34,7 +40,7 @@ func readBuild(version string) build {
 	return b
 }
 
-// String returns the version with the Go version, the platform and the commit.
+// String returns the version with the Go version, the platform, the commit, and what the program lacks.
 func (b build) String() string {
 	commit := ""
 	if b.Commit != "" {
@@ -43,5 +49,9 @@ func (b build) String() string {
 	if b.Modified {
 		commit += ", modified"
 	}
-	return fmt.Sprintf("%s (%s, %s/%s%s)", b.Version, b.Go, b.OS, b.Arch, commit)
+	without := ""
+	if !b.SQLite {
+		without = ", without SQLite"
+	}
+	return fmt.Sprintf("%s (%s, %s/%s%s%s)", b.Version, b.Go, b.OS, b.Arch, commit, without)
 }

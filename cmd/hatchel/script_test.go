@@ -20,6 +20,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"hatchel/internal/programtest"
+	"hatchel/internal/sqlitefile"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected output of the scripts")
@@ -44,10 +45,18 @@ func TestMain(m *testing.M) {
 //	await-file FILE               waits until a file exists
 //	capture NAME PATTERN          sets $NAME to the group of the pattern in the file response
 //	await-process-exit FILE       waits until the process with the number in a file has ended
+//
+// and the condition sqlite, of a program with SQLite.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata/script",
 		UpdateScripts: *update,
+		Condition: func(name string) (bool, error) {
+			if name != "sqlite" {
+				return false, errors.New("unknown condition")
+			}
+			return sqlitefile.Included, nil
+		},
 		Setup: func(env *testscript.Env) error {
 			s := &session{}
 			env.Values["session"] = s

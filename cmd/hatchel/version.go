@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hatchel/hcl/surface"
 	"hatchel/runtime/durable/audit"
 	"hatchel/runtime/durable/state"
 )
@@ -20,8 +21,8 @@ func versionCommand() *cobra.Command {
 		Use:   "version",
 		Short: "Print the version",
 		Long: `Print the version, the platform, the Go version and the commit of the build. With
---json also print the versions of the stored formats: the schema of the state, and the
-records of the audit log.`,
+--json also print the versions of the stored formats: the schema of the state, the
+records of the audit log, and the lock file.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !asJSON {
@@ -35,6 +36,7 @@ records of the audit log.`,
 				Formats map[string]int `json:"formats"`
 			}{readBuild(release()), map[string]int{
 				"state_sqlite": state.SQLiteVersion, "state_postgres": state.PostgresVersion, "audit": audit.Format,
+				"lock": surface.Version,
 			}})
 		},
 	}

@@ -9,6 +9,8 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+
+	"hatchel/internal/osfile"
 )
 
 // Files returns the existing files of a log in the order in which they were written: the full ones,
@@ -132,5 +134,5 @@ func syncDir(name string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(d.Sync(), d.Close())
+	return errors.Join(osfile.SyncDir(d), d.Close())
 }

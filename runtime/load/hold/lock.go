@@ -12,8 +12,8 @@ import (
 
 	"hatchel/hcl"
 	"hatchel/hcl/surface"
-	"hatchel/internal/fileinfo"
 	"hatchel/internal/operator"
+	"hatchel/internal/osfile"
 )
 
 // readLock reads the lock of a configuration. The error is a sentence, as that of parseLock.
@@ -60,7 +60,7 @@ func statLock(dir string) (owner, digest string) {
 		return "", ""
 	}
 	if info, err := os.Stat(name); err == nil {
-		if id := fileinfo.Owner(info); id != "" {
+		if id := osfile.Owner(info); id != "" {
 			owner = "os:" + id
 			if u, err := user.LookupId(id); err == nil {
 				owner = "os:" + u.Username

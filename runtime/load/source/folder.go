@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"hatchel/internal/fileinfo"
+	"hatchel/internal/osfile"
 )
 
 // Folder is a folder of *.hcl files. Its methods may be called concurrently.
@@ -92,7 +92,7 @@ func (f *Folder) fingerprint() (g fingerprint) {
 		case info.IsDir():
 			out = fmt.Appendf(out, "%s/\n", name)
 		default:
-			out = fmt.Appendf(out, "%s %d %d %d\n", name, info.Size(), info.ModTime().UnixNano(), fileinfo.Inode(info))
+			out = fmt.Appendf(out, "%s %d %d %d\n", name, info.Size(), info.ModTime().UnixNano(), osfile.Inode(info))
 			g.recent = g.recent || now.Sub(info.ModTime()).Abs() < timestampResolution
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"sync"
 
-	"hatchel/internal/fileinfo"
 	"hatchel/internal/filelock"
+	"hatchel/internal/osfile"
 )
 
 // StagedFiles are the files of one call as programs read them: by path, in a directory of their own,
@@ -109,7 +109,7 @@ func parentDir() (string, error) {
 		return "", err
 	}
 	info, err := os.Lstat(dir)
-	if err == nil && (!info.IsDir() || !fileinfo.IsPrivate(info)) {
+	if err == nil && (!info.IsDir() || !osfile.IsPrivate(info)) {
 		err = fmt.Errorf("%s is not a directory that only this user can access", dir)
 	}
 	return dir, err

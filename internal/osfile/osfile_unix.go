@@ -1,13 +1,23 @@
 //go:build unix
 
-package fileinfo
+package osfile
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"strconv"
 	"syscall"
 )
+
+// SyncDir makes new names in an open directory durable. Some file systems do not support this.
+func SyncDir(dir *os.File) error {
+	err := dir.Sync()
+	if errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) {
+		return nil
+	}
+	return err
+}
 
 // Inode distinguishes files of one file system; 0 if it is unknown.
 func Inode(info fs.FileInfo) uint64 {

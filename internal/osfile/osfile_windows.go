@@ -1,6 +1,12 @@
-package fileinfo
+package osfile
 
-import "io/fs"
+import (
+	"io/fs"
+	"os"
+)
+
+// SyncDir does nothing: Windows flushes no directory, and its file system logs changes of names.
+func SyncDir(*os.File) error { return nil }
 
 // Inode returns 0: Windows does not report it with the other facts of a file.
 func Inode(fs.FileInfo) uint64 { return 0 }
