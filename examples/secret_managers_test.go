@@ -21,7 +21,7 @@ var managerPrograms = map[string]string{
 			exec cat "$HOME/value"
 	esac
 	exit 252`,
-	"gcloud": `[ "$*" = "secrets versions access projects/shop-prod/secrets/shop-token/versions/latest" ] &&
+	"gcloud": `[ "$*" = "secrets versions access latest --secret=shop-token --project=shop-prod" ] &&
 		exec cat "$HOME/value"`,
 	"jq": `[ "$*" = "-er .password" ] && sed -n 's/.*"password":"\([^"]*\)".*/\1/p' | grep .`,
 }

@@ -149,6 +149,7 @@ func TestACredentialIsFoundInTheWordsOfACommand(t *testing.T) {
 		{"x", "--token-file=/run/x"}, {"x", "--max-tokens=100"}, {"x", "--api-key", Unknown}, {"x", "--password=" + Unknown},
 		{"curl", "-H", "Authorization: Bearer " + Unknown}, {"curl", "-H", "Accept: application/json"}, {"sort", "--key=2"},
 		{"curl", "-u", Unknown + ":" + Unknown}, {"grep", "-e", "password"}, {"jq", "-r", ".token"}, {"ssh", "-pubkey"},
+		{"gcloud", "secrets", "versions", "access", "latest", "--secret=shop-token"}, {"gcloud", "--secret", "shop-token"},
 		{"x", "--password"}, {"x", "--token", "--verbose"}, {"sort", "-k", "2"}, {"curl", "-u", "user:"},
 	} {
 		if i, m, found := FindWord(words); found {

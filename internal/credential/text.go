@@ -71,6 +71,8 @@ func findInWord(list []string, i int, w string) (m Match, found bool) {
 	name, value, hasValue := strings.Cut(w, "=")
 	at := len(name) + 1
 	switch {
+	case (name == secretOption || before == secretOption) && runsGcloud(list[:i]):
+		return m, false
 	case hasValue && option.MatchString(name) && isOneOf(name, headerOption):
 		return headerOf(value, at)
 	case hasValue && option.MatchString(name) && isUser(list, i, name):
@@ -122,6 +124,18 @@ var webClients = map[string]bool{"curl": true, "wget": true, "http": true, "http
 // mysqlClients take the password in the word -p.
 var mysqlClients = map[string]bool{"mysql": true, "mariadb": true, "mysqldump": true, "mariadb-dump": true,
 	"mysqladmin": true, "mariadb-admin": true, "sshpass": true}
+
+// secretOption is an option that is the name of a secret for gcloud, and may be the secret for other programs.
+const secretOption = "--secret"
+
+func runsGcloud(before []string) bool {
+	for _, w := range before {
+		if w[strings.LastIndexByte(w, '/')+1:] == "gcloud" {
+			return true
+		}
+	}
+	return false
+}
 
 // commandOf returns the name of the program before a word.
 func commandOf(list []string, i int) string {
