@@ -14,6 +14,7 @@ import (
 	"hatchel/internal/digest"
 	"hatchel/runtime/call"
 	"hatchel/runtime/durable/audit"
+	"hatchel/runtime/durable/historystore"
 	"hatchel/runtime/durable/store"
 	"hatchel/runtime/durable/webhook"
 	"hatchel/runtime/edge/endpoint"
@@ -53,7 +54,7 @@ func (c *compiler) openMetrics() {
 // Telemetry measures what a Host does, and samples its state. It implements mcp.Observer.
 type Telemetry struct {
 	host    *Host
-	history atomic.Pointer[metrics.History] // nil without a console
+	history atomic.Pointer[keptHistory] // nil without a console
 }
 
 // Telemetry returns what measures the server.
@@ -181,21 +182,38 @@ func (t *Telemetry) Metrics() (*metrics.Metrics, *hcl.Metrics) {
 	return g.Metrics, g.Config.Telemetry.Metrics
 }
 
+// keptHistory is the history of calls, and what keeps it in the state.
+type keptHistory struct {
+	*metrics.History
+	keeper *historystore.Keeper
+}
+
 // keepHistory keeps the history of calls while a console shows it.
 func (t *Telemetry) keepHistory(next *Generation) {
 	switch kept := t.history.Load(); {
 	case next != nil && next.Console != nil && next.Metrics != nil:
 		if kept == nil {
-			t.history.Store(metrics.StartHistory(next.Env.Running, next.Metrics))
+			history, state := metrics.StartHistory(next.Env.Running, next.Metrics), t.host.build.State
+			t.history.Store(&keptHistory{history, historystore.Keep(state.Process, state.OpenLasting, history)})
 		}
 	case kept != nil:
 		t.history.Store(nil)
+		kept.keeper.Close()
 		kept.Close()
 	}
 }
 
-// History returns what tools were called lately; nil without a console.
-func (t *Telemetry) History() *metrics.History { return t.history.Load() }
+// History returns what tools were called lately, also in other processes; nil without a console. It reports whether the
+// history is kept in the state.
+func (t *Telemetry) History(ctx context.Context) (history *metrics.History, kept bool) {
+	h := t.history.Load()
+	if h == nil {
+		return nil, false
+	}
+	now := time.Now()
+	h.Read(now)
+	return h.History, h.keeper.Refresh(ctx, now)
+}
 
 // Observes implements mcp.Observer.
 func (t *Telemetry) Observes() bool { return t.host.Current().Metrics != nil }

@@ -28,6 +28,7 @@ var ownPauses = map[string]string{
 	"Postgres.awaitAck":         "an acknowledgement ends the pause",
 	"Process.beat":              "it beats at fixed times",
 	"Store.write":               "it writes at fixed times",
+	"Keeper.write":              "it writes at fixed times",
 	"SQLite.Watch":              "it looks at fixed times",
 	"Launcher.KeepRunning":      "the program says when its next start is due",
 	"Process.stopProgram":       "it is a time limit",

@@ -124,7 +124,7 @@ func (s *Store) writeEnded(ctx context.Context) error {
 	changed := r.Record
 	changed.Body, changed.Due = body, calls[len(calls)-1].Ended()
 	changed.Expires = changed.Due.Add(keep)
-	if err := put(ctx, store, &changed); err != nil {
+	if err := state.Put(ctx, store, &changed); err != nil {
 		return err
 	}
 	r.Record, r.calls = changed, r.calls+n
@@ -155,17 +155,6 @@ func (s *Store) next() *record {
 		s.records = append(s.records, r)
 	}
 	return s.records[len(s.records)-1]
-}
-
-// put writes a record, whether or not it is there.
-func put(ctx context.Context, store state.Store, r *state.Record) error {
-	if r.Version > 0 {
-		if replaced, err := store.Replace(ctx, r); replaced || err != nil {
-			return err
-		}
-	}
-	_, err := store.Add(ctx, r) // nobody else adds a record of this name
-	return err
 }
 
 // appendCalls appends the latest of the calls for which a record has room, a line each, and returns how many these are.

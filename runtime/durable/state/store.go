@@ -151,6 +151,17 @@ type Records interface {
 	Postpone(ctx context.Context, name string, rate Rate, pause time.Duration) error
 }
 
+// Put writes a record that only this process writes, whether or not it is there.
+func Put(ctx context.Context, store Store, r *Record) error {
+	if r.Version > 0 {
+		if replaced, err := store.Replace(ctx, r); replaced || err != nil {
+			return err
+		}
+	}
+	_, err := store.Add(ctx, r) // nobody else adds a record of this name
+	return err
+}
+
 // Rate is how often events may happen.
 type Rate struct {
 	Interval time.Duration // one event per interval

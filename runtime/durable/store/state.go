@@ -201,6 +201,18 @@ func (s *State) OpenIfExists(ctx context.Context) (*Opened, error) {
 	return s.Open(ctx)
 }
 
+// OpenLasting is OpenIfExists for a store that outlives the process, and returns nil for another one.
+func (s *State) OpenLasting(ctx context.Context) (state.Store, error) {
+	if !s.declared {
+		return nil, nil
+	}
+	opened, err := s.OpenIfExists(ctx)
+	if opened == nil || err != nil {
+		return nil, err
+	}
+	return opened.Store, nil
+}
+
 // CancelTask ends a task as [task.Registry.Cancel] does, and the call that is open at its backend while it waits for
 // its client.
 func (s *State) CancelTask(ctx context.Context, t *task.Task, message string) (bool, error) {

@@ -32,7 +32,12 @@ func parse(t *testing.T, svg string) (elements int) {
 			if a.Name.Local != "y" && a.Name.Local != "x" && a.Name.Local != "height" && a.Name.Local != "width" {
 				continue
 			}
-			if n, err := strconv.ParseFloat(a.Value, 64); err != nil || n < 0 || n > chartWidth {
+			n, err := strconv.ParseFloat(strings.TrimSuffix(a.Value, "%"), 64)
+			end := plotBottom + plotFoot
+			if strings.HasSuffix(a.Value, "%") {
+				end = 100.01
+			}
+			if inMargin := a.Value == "-8"; err != nil || !inMargin && (n < 0 || n > end) {
 				t.Errorf("<%s %s=%q> is outside of the chart", element.Name.Local, a.Name.Local, a.Value)
 			}
 		}
@@ -57,11 +62,12 @@ func TestAnyHistoryIsDrawnInsideItsChart(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			points := make([]metrics.Point, metrics.MinutesKept)
-			for i := range points {
-				points[i] = point(i)
+			end := time.Unix(1e9, 0)
+			history := metrics.Chart{End: end}
+			for i := range history.Minutes {
+				history.Minutes[i] = point(i)
 			}
-			c := newChart("hour", "Last hour", points, time.Unix(1e9, 0), time.Minute)
+			c := newHourChart(&history, end.Add(-40*time.Minute))
 			size := 0
 			for _, svg := range []string{string(c.Outcomes), string(c.Latency)} {
 				size += len(svg)
@@ -73,6 +79,31 @@ func TestAnyHistoryIsDrawnInsideItsChart(t *testing.T) {
 				t.Errorf("%d bytes", size)
 			}
 		})
+	}
+}
+
+func TestPlotsHaveRoundAxes(t *testing.T) {
+	for most, want := range map[uint64]uint64{0: 1, 4: 1, 5: 2, 9: 5, 21: 10, 999: 500, 1 << 32: 2e9} {
+		if got := roundStep(most); got != want {
+			t.Errorf("up to %d, a step is %d, not %d", most, got, want)
+		}
+	}
+	for _, c := range []struct {
+		least, most float64
+		want        string
+	}{
+		{0.012, 0.04, "10 ms 20 ms 50 ms"},
+		{0.05, 0.05, "50 ms 100 ms"},
+		{0.0001, 300, "0.1 ms 1 ms 10 ms 100 ms 1 s 10 s 100 s"},
+		{0.7, 2.5, "500 ms 1 s 2 s 5 s"},
+	} {
+		var labels []string
+		for _, m := range newLatencyScale(c.least, c.most).marks {
+			labels = append(labels, m.label)
+		}
+		if got := strings.Join(labels, " "); got != c.want {
+			t.Errorf("from %v to %v s, the axis has %s", c.least, c.most, got)
+		}
 	}
 }
 

@@ -58,7 +58,7 @@ func TestChartsShowTheCallsOfATool(t *testing.T) {
 	v := s.withTicket()
 	page := v.get("/console/tools/refund")
 	for _, id := range []string{"hour", "day"} {
-		if title := titleOf(page.find(id + "-outcomes")); !strings.Contains(title, "3 ok, 0 failed, 1 refused, at most 4 calls in a") {
+		if title := titleOf(page.find(id + "-outcomes")); !strings.Contains(title, "3 ok, 0 failed, 1 refused, at most 4 calls a") {
 			t.Errorf("the title of the chart of outcomes: %q", title)
 		}
 		if title := titleOf(page.find(id + "-latency")); !strings.Contains(title, "the slowest p99 ") {
@@ -85,7 +85,7 @@ func TestChartsShowTheCallsOfATool(t *testing.T) {
 		}
 	}
 	s.load(oneTool)
-	if s.host.Telemetry().History() != nil {
+	if history, _ := s.host.Telemetry().History(t.Context()); history != nil {
 		t.Error("calls are kept for charts without a console")
 	}
 	s.load("console {}\n" + oneTool)

@@ -153,13 +153,13 @@ func TestDiagnosticsAreTexts(t *testing.T) {
 	s := newSite(t, "console {}\n"+oneTool)
 	v := s.withTicket()
 	s.host.Load(t.Context(), filesOf("console {}\ntool \"</pre><hostile>\" { description = \"\u202e<hostile>\" }\n"))
-	got := v.get("/console/")
+	got := v.get("/console/reload")
 	shown := textOf(got.find("diagnostics"))
 	if !strings.Contains(shown, "a.hcl:2:6: error: Invalid tool name") || !strings.Contains(shown, `^^^`) ||
 		strings.Contains(shapeOf(got.page), "hostile") || strings.ContainsAny(got.body, unseen) {
 		t.Errorf("%s", got.body)
 	}
-	if state := textOf(got.find("verdict")); state != "the last reload failed, an earlier configuration is served" {
+	if state := textOf(v.get("/console/").find("verdict")); state != "the last reload failed, an earlier configuration is served" {
 		t.Errorf("%q", state)
 	}
 }

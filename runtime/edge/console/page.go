@@ -199,6 +199,7 @@ var pages = sync.OnceValue(func() map[string]*template.Template {
 		"callPath": callPath, "approvalPath": approvalPath, "recordPath": recordPath,
 		"taskPath": taskPath, "endPath": endPath, "revokePath": revokePath, "toolPath": toolPath,
 		"badgesOf": badgesOf, "summaryOf": summaryOf, "positionOf": positionOf, "thousands": thousands,
+		"callsOf": callsOf, "failedPercent": failedPercent,
 		"seconds": seconds, "took": took, "duration": duration, "millisOf": milliseconds,
 		"clientName": mcp.ClientName, "millis": time.UnixMilli,
 		"image": func(data string) template.URL { return template.URL(data) }, // of a type that newImage has checked

@@ -14,7 +14,7 @@ const (
 
 // reloadData is the data of the page about the last load.
 type reloadData struct {
-	*overviewData
+	*loadData
 	Refusal string // why the person cannot load it again; empty if they can
 	Notice  string // why nothing was loaded
 }
@@ -25,7 +25,7 @@ func (c *Console) reload(q *request) (*answer, error) {
 }
 
 func (c *Console) reloadPage(q *request, status int, notice string) (*answer, error) {
-	data := &reloadData{c.newOverview(q), "", notice}
+	data := &reloadData{c.newLoadData(q), "", notice}
 	switch {
 	case c.Reload == nil:
 		data.Refusal = noDirectory

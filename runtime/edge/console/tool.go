@@ -20,7 +20,7 @@ type toolData struct {
 	Modern, Legacy string // the entry in tools/list, indented
 	SameInBothEras bool
 	Try            *tryData // nil with try = "none"
-	Charts         []chartData
+	Charts         *chartsData
 }
 
 // tool shows one tool.
@@ -36,7 +36,7 @@ func (c *Console) tool(q *request) (*answer, error) {
 	if data.Try, err = newTry(q, data.Tool, prefill(q, data.Input)); err != nil {
 		return nil, err
 	}
-	data.Charts = c.chartsOf(data.Name, q.now)
+	data.Charts = c.chartsOf(q, data.Name)
 	return &answer{template: "tool", title: data.Name, data: data}, nil
 }
 

@@ -175,9 +175,12 @@ func TestPagesWithManyToolsAreSmall(t *testing.T) {
 	}
 }
 
-// BenchmarkPage measures a page of a server with 1,000 tools.
+// BenchmarkPage measures a page of a server with 1,000 tools, all of which were called.
 func BenchmarkPage(b *testing.B) {
 	s := newSite(b, manyTools(1000))
+	for i := range 1000 {
+		s.call(fmt.Sprintf("tool_%04d", i), `{"a":1}`)
+	}
 	v := s.withTicket()
 	base, err := url.Parse(s.web.URL)
 	if err != nil {

@@ -21,7 +21,8 @@ type Operation struct {
 	metrics *Metrics
 	key     operationKey
 	called  atomic.Bool
-	gone    time.Time // since when it is not served; zero while it is; guarded by Metrics.mu
+	ends    atomic.Uint64 // calls that have ended
+	gone    time.Time     // since when it is not served; zero while it is; guarded by Metrics.mu
 
 	inFlight  slot[prometheus.Gauge]
 	waiting   [len(waitReasons)]slot[prometheus.Gauge]
@@ -97,6 +98,7 @@ func (o *Operation) End(c *Call) {
 	if o == nil {
 		return
 	}
+	defer o.ends.Add(1) // when all is counted
 	o.gauge().Dec()
 	o.counter(c.Outcome, c.Replayed).Inc()
 	if c.Refusal != "" {
