@@ -355,8 +355,10 @@ func TestConsoleInABrowserShowsAReloadErrorUntilItIsMended(t *testing.T) {
 	s := openConsole(t)
 	whole := s.read("shop.hcl")
 	s.write("shop.hcl", strings.Replace(whole, "description = \"Show an order", "descripton = \"Show an order", 1))
+	s.eva.open("/console/")
+	s.eva.await(`document.querySelector("#load").innerText.includes("1 error")`)
 	shows := func() bool {
-		s.eva.open("/console/")
+		s.eva.open("/console/reload")
 		return strings.Contains(s.eva.text(), `There is no argument "descripton" here. Did you mean "description"?`)
 	}
 	eventually(t, "the error is shown", shows)
@@ -595,6 +597,61 @@ func TestConsoleInABrowserLooksAsInTheDocumentation(t *testing.T) {
 	b.open("/console/")
 	s.take("console-overview")
 }
+
+// TestConsoleInABrowserFollowsTheServerOnTheOverview has calls made while the page is open, and measures its plots.
+func TestConsoleInABrowserFollowsTheServerOnTheOverview(t *testing.T) {
+	t.Parallel()
+	s := openConsole(t)
+	b := s.eva
+	const callsAMinute = `document.querySelector("#lately dd").textContent`
+	b.await(callsAMinute + ` === "0" && document.querySelector("#none-pending") !== null`)
+	eval[bool](b, `window.isSamePage = true`)
+	for range 3 {
+		s.bob.asks("tools/call", `"name":"order","arguments":{"id":1042},`)
+	}
+	s.bob.asks("tools/call", `"name":"order","arguments":{"id":7},`) // which is not there
+	answer := s.refund()
+	b.await(callsAMinute + ` !== "0" && document.querySelectorAll("#pending tbody tr").length === 1 &&
+		document.querySelector("#failing")?.innerText.includes("25.0 %") && window.isSamePage`)
+	if order := eval[[]string](b, `[...document.querySelectorAll("main h2")].map((h) => h.id.replace("-title", ""))`); strings.Join(order, " ") !=
+		"pending calls slowest failing systems load" {
+		t.Errorf("the page has %q", order)
+	}
+	if lines := eval[float64](b, `(() => { const load = document.querySelector("#load");
+		return load.getBoundingClientRect().height / parseFloat(getComputedStyle(load).lineHeight) })()`); lines > 2.1 {
+		t.Errorf("the last load takes %.1f lines", lines)
+	}
+	for _, page := range []string{"/console/", "/console/?span=day", "/console/tools/order"} {
+		b.open(page)
+		b.checkFits(page)
+		for _, width := range widths {
+			b.resize(width)
+			if wrong := eval[[]string](b, unreadableLabels); len(wrong) > 0 {
+				t.Errorf("%s at %d pixels has labels that cannot be read: %q", page, width, wrong)
+			}
+		}
+		if signs := eval[[]string](b, `[...new Set([...document.querySelectorAll(".legend rect, .legend path")].map((e) =>
+			e.getAttribute("fill") ?? getComputedStyle(e).strokeDasharray))]`); len(signs) != 6 {
+			t.Errorf("%s tells its bars and lines apart by %q", page, signs)
+		}
+	}
+	b.open("/console/")
+	b.do(chromedp.Click("#failing tbody td a"))
+	b.await(`location.pathname === "/console/calls" && document.querySelectorAll("#calls tr[id]").length === 1`)
+	out, err := s.command("approvals", "reject", s.pendingID(), "--server", s.server.url).CombinedOutput()
+	if err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+	<-answer
+}
+
+// unreadableLabels are the labels of plots that are small, outside of the window, or one over the other.
+const unreadableLabels = `[...document.querySelectorAll("svg.plot")].flatMap((plot) => {
+	const labels = [...plot.querySelectorAll("text")].filter((e) => e.textContent).map((e) => [e.textContent, e.getBoundingClientRect()]);
+	if (plot.getBoundingClientRect().width < innerWidth * 0.6 || labels.length < 5) return ["a plot is narrow or has no axes"];
+	return labels.filter(([, at], i) => at.height < 12 || at.left < 0 || at.right > innerWidth || labels.slice(0, i).some(([, other]) =>
+		at.left < other.right && other.left < at.right && at.top + 2 < other.bottom && other.top < at.bottom - 2)).map(([text]) => text);
+})`
 
 // TestConsoleInABrowserForPeople takes pictures of all pages, for people who look at them, with -pictures.
 func TestConsoleInABrowserForPeople(t *testing.T) {

@@ -1,11 +1,16 @@
 package console_test
 
 import (
+	"context"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"golang.org/x/net/html"
 
+	"hatchel/hcl"
+	"hatchel/runtime/durable/state"
+	"hatchel/runtime/durable/store"
 	"hatchel/runtime/edge/mcp"
 )
 
@@ -92,6 +97,43 @@ func TestChartsShowTheCallsOfATool(t *testing.T) {
 	s.call("refund", `{"order": 7}`)
 	if title := titleOf(s.withTicket().get("/console/tools/refund").find("hour-outcomes")); !strings.Contains(title, "1 ok") {
 		t.Errorf("after the console came back: %q", title)
+	}
+}
+
+func TestChartsSurviveARestartWhereThereIsAState(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state.db")
+	newState := func() *store.State {
+		opened := store.NewDeclared(t.Context(), func(ctx context.Context, _ *hcl.State) (state.Store, error) {
+			return state.Open(ctx, path)
+		}, func(*hcl.State) bool { return true })
+		t.Cleanup(func() { opened.Close() })
+		return opened
+	}
+	const config = "console {}\n" + oneTool
+	first := newSiteWith(t, config, newState())
+	first.call("refund", `{"order": 7}`)
+	first.host.Close()
+	again := newSiteWith(t, config, newState())
+	again.call("refund", `{"order": 7}`)
+	again.call("refund", `{"order": 7}`)
+	v := again.withTicket()
+	for page, id := range map[string]string{
+		"/console/": "hour-outcomes", "/console/?span=day": "day-outcomes", "/console/tools/refund": "day-outcomes",
+	} {
+		got := v.get(page)
+		if title := titleOf(got.find(id)); !strings.Contains(title, "3 ok") {
+			t.Errorf("%s after a restart: %q", page, title)
+		}
+		if text := textOf(got.find("history")); !strings.HasPrefix(text, "Counted by all processes since ") {
+			t.Errorf("%s says %q", page, text)
+		}
+	}
+	if calls := cells(v.get("/console/").find("slowest")); calls[2] != "3" {
+		t.Errorf("the tools have %q", calls)
+	}
+	inMemory := newSite(t, config).withTicket().get("/console/")
+	if text := textOf(inMemory.find("history")); !strings.Contains(text, "UTC, in memory only") {
+		t.Errorf("without a state, the page says %q", text)
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 
 	"hatchel/adapters/all"
 	"hatchel/runtime"
+	"hatchel/runtime/durable/store"
 	"hatchel/runtime/edge/console"
 	"hatchel/runtime/edge/mcp"
 	"hatchel/runtime/edge/mcp/legacy"
@@ -44,11 +45,17 @@ type site struct {
 // newSite serves the console of a configuration.
 func newSite(t testing.TB, config string) *site {
 	t.Helper()
+	return newSiteWith(t, config, nil)
+}
+
+// newSiteWith is newSite with a state, which belongs to the caller; nil for one that ends with the process.
+func newSiteWith(t testing.TB, config string, state *store.State) *site {
+	t.Helper()
 	s := &site{t: t, local: true, dir: t.TempDir()}
 	s.host = runtime.NewHost(t.Context(), runtime.HostOptions{
 		Build: runtime.Build{
 			Set: all.Set(), Dir: s.dir, Console: new(runtime.Console), Metrics: new(metrics.Exporter),
-			AuditLogs: new(runtime.AuditLogs), SignIn: true,
+			AuditLogs: new(runtime.AuditLogs), SignIn: true, State: state,
 		},
 	})
 	t.Cleanup(s.host.Close)

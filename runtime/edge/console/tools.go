@@ -53,8 +53,8 @@ func summaryOf(t *hcl.Tool) string {
 
 func toolPath(name string) string { return "/console/tools/" + url.PathEscape(name) }
 
-// callsOf returns the address of the list of calls of a tool.
-func callsOf(name string) string { return callsPath + "?tool=" + url.QueryEscape(name) }
+// callsOf returns the address of the list of calls of a tool in the last hour.
+func callsOf(name string) string { return callsPath + "?since=1h&tool=" + url.QueryEscape(name) }
 
 func positionOf(r hcl.Range) string { return r.File + ":" + strconv.Itoa(r.Start.Line) }
 
