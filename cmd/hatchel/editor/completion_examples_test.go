@@ -165,6 +165,9 @@ func exampleFolders(tb testing.TB) map[string][]string {
 		if err == nil && filepath.Ext(name) == ".hcl" && !strings.Contains(name, "testdata") {
 			rel, _ := filepath.Rel("../../../examples", name)
 			dir, _, _ := strings.Cut(rel, string(filepath.Separator))
+			if own, _ := filepath.Glob(filepath.Join("../../../examples", dir, "*.hcl")); len(own) == 0 {
+				dir = filepath.Dir(rel) // of a deployment, which may have several configurations
+			}
 			folders[dir] = append(folders[dir], name)
 		}
 		return err
