@@ -21,7 +21,7 @@ func (p *postgresDatabase) Prove(ctx context.Context, actions []adapters.Action)
 // proveLogin implements identityDatabase.
 func (p *postgresDatabase) proveLogin(ctx context.Context, found *proof) error {
 	return p.read(ctx, identity{}, func(tx transaction) error {
-		found.faults = nil
+		found.faults, found.warnings = nil, nil
 		login, err := textsOf(ctx, tx, "SELECT session_user::text, pg_catalog.quote_ident(session_user::text)")
 		if err != nil {
 			return err
@@ -37,7 +37,7 @@ func (p *postgresDatabase) proveLogin(ctx context.Context, found *proof) error {
 			found.faults.Refuse(taken, e.Key, ownedName, e.Name)
 			found.taken = found.taken || taken
 		}
-		return nil
+		return p.proveUse(ctx, found, tx)
 	})
 }
 
@@ -56,11 +56,9 @@ var passed = map[string]string{
 		"{table} policies: ALTER TABLE {table} ENABLE ROW LEVEL SECURITY",
 }
 
-// passedPolicies selects the tables of tools whose policies do not apply to who reads them: the current role, or the
-// owner of a view in between. A view reads as its owner, unless it has security_invoker; a materialized view has
-// been read by its owner. The policies of a table do not apply to roles with the rights of its owner, unless they are
-// forced, nor to what is read of its partitions by their names.
-const passedPolicies = `WITH RECURSIVE used (rel, reader, view, stored) AS (
+// usedRelations selects the tables and views that statements name, and what the views read: by whom, by which view, and
+// whether a materialized view has stored it.
+const usedRelations = `WITH RECURSIVE used (rel, reader, view, stored) AS (
 	SELECT found.oid, me.oid, NULL::oid, false
 	FROM unnest($1::text[], $2::text[]) AS named (schema, name)
 	CROSS JOIN LATERAL (SELECT c.oid FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
@@ -77,7 +75,13 @@ const passedPolicies = `WITH RECURSIVE used (rel, reader, view, stored) AS (
 	JOIN pg_catalog.pg_depend d ON d.classid = 'pg_catalog.pg_rewrite'::regclass AND d.objid = r.oid
 		AND d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid <> v.oid
 	JOIN pg_catalog.pg_roles me ON me.rolname = current_user
-), above (rel, parent) AS (
+)`
+
+// passedPolicies selects the tables of tools whose policies do not apply to who reads them: the current role, or the
+// owner of a view in between. A view reads as its owner, unless it has security_invoker; a materialized view has
+// been read by its owner. The policies of a table do not apply to roles with the rights of its owner, unless they are
+// forced, nor to what is read of its partitions by their names.
+const passedPolicies = usedRelations + `, above (rel, parent) AS (
 	SELECT inhrelid, inhparent FROM pg_catalog.pg_inherits WHERE inhrelid IN (SELECT rel FROM used)
 	UNION
 	SELECT above.rel, i.inhparent FROM above JOIN pg_catalog.pg_inherits i ON i.inhrelid = above.parent
@@ -102,14 +106,50 @@ const passedPolicies = `WITH RECURSIVE used (rel, reader, view, stored) AS (
 )
 SELECT kind, rel::regclass::text, other::regclass::text, reader::text FROM found ORDER BY 1, 2, 3`
 
-// proveRights implements identityDatabase.
-func (p *postgresDatabase) proveRights(ctx context.Context, found *proof, as identity, tx transaction) error {
-	var schemas, names []any
-	for _, table := range found.tables(found.statements...) {
+// unfiltered selects a table of tools if a value of session can have no effect on any of them, as far as the catalog
+// says: there is no policy, no view and no trigger, and no default value and no function that reads a setting.
+const unfiltered = usedRelations + `
+SELECT min(t.oid::regclass::text) FROM used JOIN pg_catalog.pg_class t ON t.oid = used.rel
+HAVING bool_and(t.relkind = 'r' AND NOT t.relispartition AND NOT t.relrowsecurity
+	AND t.relnamespace <> 'pg_catalog'::regnamespace
+	AND NOT EXISTS (SELECT FROM pg_catalog.pg_policy p WHERE p.polrelid = t.oid)
+	AND NOT EXISTS (SELECT FROM pg_catalog.pg_trigger g WHERE g.tgrelid = t.oid AND NOT g.tgisinternal)
+	AND NOT EXISTS (SELECT FROM pg_catalog.pg_attrdef d WHERE d.adrelid = t.oid
+		AND pg_catalog.pg_get_expr(d.adbin, d.adrelid) LIKE '%current_setting%'))
+	AND NOT EXISTS (SELECT FROM pg_catalog.pg_proc f WHERE f.pronamespace <> 'pg_catalog'::regnamespace
+		AND f.prosrc LIKE '%current_setting%')
+	AND NOT (SELECT rolsuper OR rolbypassrls FROM pg_catalog.pg_roles WHERE rolname = current_user)`
+
+// proveUse reports values of session that nothing reads.
+func (p *postgresDatabase) proveUse(ctx context.Context, found *proof, tx transaction) error {
+	reads := func(text string) bool { return strings.Contains(strings.ToLower(text), "current_setting") }
+	if len(found.session) == 0 || slices.ContainsFunc(found.statements, reads) {
+		return nil
+	}
+	schemas, names := found.relations()
+	rows, err := textsOf(ctx, tx, unfiltered, any(schemas), any(names))
+	if err != nil || len(rows) == 0 || rows[0][0] == "" {
+		return err
+	}
+	const text = "No table of the tools has a policy, so %s. Let a policy of each table with rows of several callers " +
+		"read it, as in ALTER TABLE %s ENABLE ROW LEVEL SECURITY; CREATE POLICY … USING (… = current_setting('%s'))"
+	found.warnings.Refuse(true, found.session[0].Key, text, found.inVain(), rows[0][0], found.session[0].Name)
+	return nil
+}
+
+// relations returns the schemas and names of the tables of the statements.
+func (p *proof) relations() (schemas, names []any) {
+	for _, table := range p.tables(p.statements...) {
 		if schema, name, ok := schemaAndName(table); ok {
 			schemas, names = append(schemas, schema), append(names, name)
 		}
 	}
+	return schemas, names
+}
+
+// proveRights implements identityDatabase.
+func (p *postgresDatabase) proveRights(ctx context.Context, found *proof, as identity, tx transaction) error {
+	schemas, names := found.relations()
 	rows, err := textsOf(ctx, tx, passedPolicies, any(schemas), any(names))
 	if err != nil {
 		return err

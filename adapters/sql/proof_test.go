@@ -93,6 +93,7 @@ func TestProofOfIdentitiesOnPostgreSQL(t *testing.T) {
 		"CREATE TABLE parts (id INTEGER) PARTITION BY LIST (id)", "ALTER TABLE parts ENABLE ROW LEVEL SECURITY",
 		"CREATE TABLE middle PARTITION OF parts FOR VALUES IN (1) PARTITION BY LIST (id)", "CREATE TABLE part_a PARTITION OF middle DEFAULT",
 		"CREATE TABLE own_part PARTITION OF parts FOR VALUES IN (2)", "ALTER TABLE own_part ENABLE ROW LEVEL SECURITY",
+		"CREATE TABLE audited (id INTEGER, who TEXT DEFAULT current_setting('app.tenant', true))",
 		"CREATE MATERIALIZED VIEW stored AS SELECT id FROM forced",
 		"CREATE VIEW recent AS SELECT id FROM invoices", "CREATE VIEW newest AS SELECT id FROM recent",
 		"CREATE VIEW safe WITH (security_invoker) AS SELECT id FROM invoices", "GRANT SELECT ON ALL TABLES IN SCHEMA public TO PUBLIC",
@@ -106,6 +107,8 @@ func TestProofOfIdentitiesOnPostgreSQL(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	const addPolicy = "Let a policy of each table with rows of several callers read it, as in ALTER TABLE plain ENABLE " +
+		"ROW LEVEL SECURITY; CREATE POLICY … USING (… = current_setting('app.tenant'))"
 	tenant := `session = { "app.tenant" = caller.claims.tenant }`
 	role := func(names ...string) string {
 		text := `"` + o.name + "_" + names[0] + `"`
@@ -126,7 +129,12 @@ fault: There is no role @none_such: CREATE ROLE @none_such; GRANT @none_such TO 
 fault: The login "@app" may not become @other: GRANT @other TO @app
 fault: The role @super is a superuser, so no policy restricts it.`},
 		{"app", `session = { "app.tenant" = caller.claims.tenant, "app.user" = caller.subject }` + "\n" + role("bypass"), "SELECT id FROM plain",
-			"fault: The role @bypass bypasses row-level security, so app.tenant and app.user filter nothing."},
+			"fault: The role @bypass bypasses row-level security, so app.tenant and app.user filter nothing.\n" +
+				"warning: No table of the tools has a policy, so app.tenant and app.user filter nothing. " + addPolicy},
+		{"app", tenant, "SELECT p.id FROM plain p, plain", "warning: No table of the tools has a policy, so app.tenant filters nothing. " + addPolicy},
+		{"app", tenant, "SELECT id FROM plain WHERE current_setting('app.tenant') = 'a'", ""},
+		{"app", tenant, "SELECT id FROM plain, audited", ""},
+		{"app", tenant, "SELECT p.id FROM plain p, pg_catalog.pg_class", ""},
 		{"app", tenant + "\n" + role("owning"), `SELECT i.id FROM public.invoices i, forced f, plain, "Odd"`, `
 warning: The policies of "Odd" do not apply to @owning, which owns it or has the rights of its owner: ALTER TABLE "Odd" FORCE ROW LEVEL SECURITY
 warning: The policies of invoices do not apply to @owning, which owns it or has the rights of its owner: ALTER TABLE invoices FORCE ROW LEVEL SECURITY`},
