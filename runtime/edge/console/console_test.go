@@ -237,7 +237,7 @@ func (r *reply) text() string {
 // token returns the token of the form that posts to a path.
 func (r *reply) token(path string) string {
 	for n := range r.page.Descendants() {
-		if n.Data != "form" || attr(n, "action") != path {
+		if action, _, _ := strings.Cut(attr(n, "action"), "#"); n.Data != "form" || action != path {
 			continue
 		}
 		for in := range n.Descendants() {

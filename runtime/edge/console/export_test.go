@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"time"
 
@@ -29,6 +30,14 @@ func RoundTrip(input *schema.Type, arguments []byte) (back []byte, problems, ok 
 	form, _ := newForm(input, posted)
 	back = form.arguments()
 	return back, form.hasProblems(), true
+}
+
+// ArgumentsOf returns the arguments of a form that was posted, and the problems of its fields.
+func ArgumentsOf(input *schema.Type, posted url.Values) (arguments string, problems []string) {
+	form, _ := newForm(input, posted)
+	arguments = string(form.arguments())
+	form.each(func(f *field) { problems = append(problems, f.Problems...) })
+	return arguments, problems
 }
 
 // CountAttempts returns how many of the wrong keys of addresses are tried in a minute.

@@ -23,11 +23,12 @@ type field struct {
 	Type        string // with its limits, for people
 	Kind        fieldKind
 	Mode        string // of the keyboard, or the type of the control
-	Optional    bool   // it may be left out
-	Default     string // of one that is left out; JSON, or empty
-	Nullable    bool
+	IsMember    bool   // it is an input or a member of an object, and not an element
+	Required    bool
+	Default     string // of one that is left out, as it is typed; empty for none
 	Is          presence
-	Value       string // as it was typed; empty for one that is sensitive
+	Instead     []option // what can be sent in place of what is entered, and what is entered; nil for nothing else
+	Value       string   // as it was typed; empty for one that is sensitive
 	Secret      bool
 	Options     []option
 	Members     []*field
@@ -38,7 +39,6 @@ type field struct {
 	of    *schema.Type
 	typed string // Value, also of one that is sensitive
 	path  string // as violations name it
-	added string // the name of a member as JSON; empty for an element
 }
 
 // row is one element of a list, or one member of a map.
@@ -69,20 +69,20 @@ const (
 	mapField    fieldKind = "map"
 )
 
-// presence says which value of an optional or nullable field is meant.
+// presence says what is sent of a field: what is entered, nothing where nothing is entered, or what was chosen instead.
 type presence string
 
 const (
+	isValue presence = ""
 	isOut   presence = "out"
 	isNull  presence = "null"
-	isValue presence = "value"
+	isEmpty presence = "empty" // a text, a list, a map or an object without anything in it
 )
 
 const (
 	maxFieldDepth = 6   // deeper types are JSON
 	maxFields     = 250 // before rows are added
 	maxAllFields  = 500 // of a form with its rows, so that a page has at most 256 KiB
-	maxRadios     = 7   // more values are in a list
 	maxRows       = 200 // of one list
 	maxLine       = 120 // characters of a text that has one line
 	formRoot      = "input"
@@ -140,45 +140,123 @@ func countFields(t *schema.Type, depth, limit, left int) int {
 
 func (b formBuilder) members(f *field, t *schema.Type, depth int) {
 	for _, m := range t.Members {
-		child := b.field(m.Type, f.Name+"."+m.Name, joinPath(f.path, memberPath(m.Name)), depth, f.Secret, m.Optional)
-		child.Label, child.added = m.Name, string(value.AppendString(nil, m.Name))
+		child := b.field(m.Type, f.Name+"."+m.Name, joinPath(f.path, memberPath(m.Name)), depth, f.Secret)
+		child.Label, child.Required, child.IsMember = m.Name, !m.Optional, true
 		if m.HasDefault && !child.Secret {
-			child.Default = jsonOf(m.Default)
+			child.Default = typedText(m.Default)
 		}
+		b.setPresence(child)
 		f.Members = append(f.Members, child)
 	}
 }
 
+// typedText returns a value as it is typed into a control.
+func typedText(v any) string {
+	if text, ok := v.(string); ok {
+		return text
+	}
+	return jsonOf(v)
+}
+
 // field returns the field of a type, at a depth below the tool.
-func (b formBuilder) field(t *schema.Type, name, path string, depth int, secret, optional bool) *field {
+func (b formBuilder) field(t *schema.Type, name, path string, depth int, secret bool) *field {
 	t = t.Unfolded()
 	*b.left--
 	f := &field{
-		Name: name, Description: t.Description, Type: describeType(t), Nullable: t.Nullable, Optional: optional,
-		Secret: secret || t.Sensitive, Is: isValue, of: t, path: path, typed: b.posted.Get(name),
-	}
-	if optional {
-		f.Is = isOut
-	}
-	if chosen := presence(b.posted.Get(name + "?")); chosen == isValue || chosen == isOut && optional ||
-		chosen == isNull && t.Nullable {
-		f.Is = chosen
+		Name: name, Description: t.Description, Secret: secret || t.Sensitive,
+		of: t, path: path, typed: b.posted.Get(name),
 	}
 	if f.Kind, f.Mode = kindOf(t, depth, b.limit, f.Secret); f.Kind == areaField || f.Kind == jsonField {
 		f.typed = strings.ReplaceAll(f.typed, "\r\n", "\n") // browsers send these for line breaks
 	}
-	if !f.Secret {
+	if f.Type = describeType(t, f.IsGroup()); !f.Secret {
 		f.Value = f.typed
 	}
 	switch f.Kind {
 	case objectField:
 		b.members(f, t, depth+1)
-	case radioField, selectField:
-		f.choose(t)
 	case listField, mapField:
 		b.rows(f, depth)
 	}
 	return f
+}
+
+// setPresence sets what is sent of a field whose parts are known. A member in which nothing is entered is left out,
+// unless it has to be there and can be empty, as a list.
+func (b formBuilder) setPresence(f *field) {
+	if f.hasOptions() {
+		f.choose()
+		return
+	}
+	chosen := presence(b.posted.Get(f.Name + "?"))
+	f.Instead = []option{{string(isValue), "value", false}}
+	for _, o := range []struct {
+		is     presence
+		label  string
+		offers bool
+	}{
+		{isEmpty, "empty " + f.noun(), f.canBeEmpty()},
+		{isNull, "null", f.of.Nullable && f.Kind != jsonField},
+	} {
+		if o.offers {
+			f.Instead = append(f.Instead, option{string(o.is), o.label, o.is == chosen})
+			if o.is == chosen {
+				f.Is = chosen
+			}
+		}
+	}
+	if len(f.Instead) == 1 {
+		f.Instead = nil
+	}
+	if f.Is == isValue && f.IsMember && !f.hasContent() && (!f.Required || !f.IsGroup()) {
+		f.Is = isOut
+	}
+}
+
+// IsGroup reports whether the field has other fields in it.
+func (f *field) IsGroup() bool {
+	return f.Kind == objectField || f.Kind == listField || f.Kind == mapField
+}
+
+// IsOptional reports whether the field can be left out.
+func (f *field) IsOptional() bool { return f.IsMember && !f.Required }
+
+// Path returns the place of the field in the arguments; that of a name in a map is the map.
+func (f *field) Path() string { return f.path }
+
+// DefaultIsHint reports whether no control can show the default in its place.
+func (f *field) DefaultIsHint() bool { return f.Default != "" && (f.IsGroup() || f.Kind == fileField) }
+
+// HasHint reports whether there is a text about the field.
+func (f *field) HasHint() bool { return f.Description != "" || f.DefaultIsHint() }
+
+func (f *field) hasOptions() bool { return f.Kind == radioField || f.Kind == selectField }
+
+// noun returns what an empty value of the field is.
+func (f *field) noun() string {
+	switch f.Kind {
+	case listField, mapField, objectField:
+		return string(f.Kind)
+	}
+	return "text"
+}
+
+// canBeEmpty reports whether the field has an empty value that can be meant where nothing is entered.
+func (f *field) canBeEmpty() bool {
+	t := f.of
+	switch f.Kind {
+	case listField, mapField, objectField:
+		return f.IsOptional()
+	case textField, areaField:
+		return f.IsMember && f.isString() && t.Format == "" && (t.MinLength == nil || *t.MinLength == 0) &&
+			(t.Pattern == nil || t.Pattern.MatchString(""))
+	}
+	return false
+}
+
+// isString reports whether what is typed is the text itself, and not JSON.
+func (f *field) isString() bool {
+	return f.of.Kind == schema.String && f.of.OneOf == nil && len(f.of.Enum) == 0
 }
 
 // rows adds the rows of a list or a map, and the one that a script adds.
@@ -199,7 +277,8 @@ func (b formBuilder) rows(f *field, depth int) {
 		}
 	}
 	if b.posted.Get("add") == f.Name {
-		f.Rows, f.Is = append(f.Rows, b.row(f, strconv.Itoa(next), depth)), isValue
+		f.Rows = append(f.Rows, b.row(f, strconv.Itoa(next), depth))
+		b.posted.Del(f.Name + "?")
 	}
 	f.New = formBuilder{limit: b.limit, left: b.left}.row(f, fmt.Sprintf("{%d}", depth), depth)
 }
@@ -210,12 +289,13 @@ func (b formBuilder) row(f *field, index string, depth int) *row {
 	name, path := f.Name+"["+index+"]", f.path+"["+strconv.Itoa(len(f.Rows))+"]"
 	label := "Element"
 	if f.Kind == mapField {
-		r.Key = b.field(&schema.Type{Kind: schema.String}, name+".key", "", depth+1, false, false)
-		r.Key.Label, r.Key.Kind = "Name", textField
+		r.Key = b.field(&schema.Type{Kind: schema.String}, name+".key", "", depth+1, false)
+		r.Key.Label, r.Key.Kind, r.Key.path = "Name", textField, path
 		name, path, label = name+".value", joinPath(f.path, memberPath(r.Key.typed)), "Value"
 	}
-	r.Value = b.field(f.of.Elem, name, path, depth+1, f.Secret, false)
+	r.Value = b.field(f.of.Elem, name, path, depth+1, f.Secret)
 	r.Value.Label = label
+	b.setPresence(r.Value)
 	return r
 }
 
@@ -250,7 +330,7 @@ func kindOf(t *schema.Type, depth, limit int, secret bool) (kind fieldKind, mode
 	case t.OneOf != nil || depth >= limit && slices.Contains(nested, t.Kind):
 	case secret && len(t.Enum) > 0:
 		return text("")
-	case t.Kind == schema.Bool, len(t.Enum) > 0 && len(t.Enum) <= maxRadios:
+	case t.Kind == schema.Bool:
 		return radioField, ""
 	case len(t.Enum) > 0:
 		return selectField, ""
@@ -285,20 +365,23 @@ var nested = []schema.Kind{schema.List, schema.Set, schema.Map, schema.Object}
 var formatModes = map[string]string{"date": "date", "email": "email", "uri": "url"}
 
 // choose makes the choices of a field, among which are those to leave it out and null.
-func (f *field) choose(t *schema.Type) {
-	switch f.Is = isValue; {
-	case f.Nullable && f.typed == "null":
+func (f *field) choose() {
+	switch {
+	case f.of.Nullable && f.typed == "null":
 		f.Is, f.typed = isNull, ""
-	case f.Optional && f.typed == "":
+	case f.IsMember && f.typed == "":
 		f.Is = isOut
 	}
-	if f.Optional {
+	if f.IsOptional() {
 		f.Options = []option{{"", "left out", f.Is == isOut}}
+		if f.Default != "" {
+			f.Options[0].Label += " (" + f.Default + ")"
+		}
 	}
-	if f.Nullable {
+	if f.of.Nullable {
 		f.Options = append(f.Options, option{"null", "null", f.Is == isNull})
 	}
-	f.Options = append(f.Options, optionsOf(t, f.Value)...)
+	f.Options = append(f.Options, optionsOf(f.of, f.Value)...)
 }
 
 func optionsOf(t *schema.Type, chosen string) (options []option) {

@@ -19,15 +19,14 @@ func (f *field) arguments() []byte {
 // json returns the value of a field. It reports false for one that is left out.
 func (f *field) json() (text []byte, present bool) {
 	switch {
-	case f.Is != isValue && f.hasText():
-		f.problem("has a value, but is left out or null: choose “value”, or clear it")
+	case (f.Is == isNull || f.Is == isEmpty) && f.hasContent():
+		f.problem("has a value, but something else is chosen: choose “value”, or clear it")
 		return nil, false
 	case f.Is == isOut:
 		return nil, false
 	case f.Is == isNull:
 		return []byte("null"), true
 	}
-	chosen := f.Optional || f.added == "" // an empty text is meant
 	switch f.Kind {
 	case objectField:
 		return f.object(), true
@@ -40,11 +39,8 @@ func (f *field) json() (text []byte, present bool) {
 		}
 		return joinJSON('[', elements, ']'), true
 	}
-	kind := f.of.Kind
-	switch isString := kind == schema.String && f.of.OneOf == nil && len(f.of.Enum) == 0; {
-	case isString && f.typed == "" && !chosen:
-		return nil, false
-	case isString:
+	switch {
+	case f.isString():
 		return value.AppendString(nil, f.typed), true
 	case strings.TrimSpace(f.typed) == "":
 		return nil, false
@@ -69,7 +65,8 @@ func (f *field) object() []byte {
 	var members [][]byte
 	for _, m := range f.Members {
 		if text, ok := m.json(); ok {
-			members = append(members, append([]byte(m.added+":"), text...))
+			name := append(value.AppendString(nil, m.Label), ':')
+			members = append(members, append(name, text...))
 		}
 	}
 	return joinJSON('{', members, '}')
@@ -96,10 +93,10 @@ func joinJSON(begin byte, parts [][]byte, end byte) []byte {
 
 func (f *field) problem(text string) { f.Problems = append(f.Problems, text) }
 
-// hasText reports whether anything was entered in a field or below.
-func (f *field) hasText() bool {
+// hasContent reports whether anything was entered in a field or below.
+func (f *field) hasContent() bool {
 	return f.typed != "" || len(f.Rows) > 0 || slices.ContainsFunc(f.Members, func(m *field) bool {
-		return m.hasText()
+		return m.Is == isNull || m.Is == isEmpty || m.hasContent()
 	})
 }
 

@@ -167,7 +167,7 @@ tool "t" {
     min  = 1
   }
   input "lines" { type = list(object({ qty = integer })) }
-  input "note" { type = optional(string) }
+  input "note" { type = optional(nullable(string)) }
   text = "x"
 }`)
 	v := s.withTicket()
@@ -177,6 +177,7 @@ tool "t" {
 	form.Set("input.lines[0].qty", "3")
 	form.Set("input.lines[1].qty", "many")
 	form.Set("input.note", "typed")
+	form.Set("input.note?", "null")
 	got := v.post("/console/tools/t/plan", form)
 	if got.status != http.StatusUnprocessableEntity {
 		t.Errorf("%d", got.status)
@@ -184,7 +185,7 @@ tool "t" {
 	for field, want := range map[string]string{
 		"input.order-problem":        "must be at least 1, got 0",
 		"input.lines[1].qty-problem": `must be an integer, got the string "many"`,
-		"input.note-problem":         "has a value, but is left out or null: choose “value”, or clear it",
+		"input.note-problem":         "has a value, but something else is chosen: choose “value”, or clear it",
 	} {
 		if text := textOf(got.find(field)); text != want {
 			t.Errorf("%s: %q", field, text)
@@ -192,6 +193,113 @@ tool "t" {
 	}
 	if got.find("input.lines[0].qty-problem") != nil {
 		t.Error("a field without a mistake has a problem")
+	}
+}
+
+// inputsOf returns the inputs of a tool with one input x.
+func inputsOf(t testing.TB, x string) *schema.Type {
+	t.Helper()
+	config, diags := hcl.Load(fstest.MapFS{"a.hcl": {Data: []byte(formTool(x))}}, all.Set().Kinds(), hcl.Options{})
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	return config.Tools[0].Input
+}
+
+func TestWhatIsNotEnteredIsLeftOut(t *testing.T) {
+	const object = `object({ a = optional(string), n = optional(list(integer)) })`
+	for _, c := range []struct{ x, posted, want string }{
+		{`type = string`, ``, `{}`},
+		{`type = string`, `input.x?=empty`, `{"x":""}`},
+		{`type = string`, `input.x= `, `{"x":" "}`},
+		{`type = optional(string)`, ``, `{}`},
+		{`type = optional(string)`, `input.x?=empty`, `{"x":""}`},
+		{`type = optional(string)`, `input.x=a`, `{"x":"a"}`},
+		{`type = optional(string)`, `input.x?=null`, `{}`}, // which is not offered
+		{`type = nullable(string)`, `input.x?=null`, `{"x":null}`},
+		{`type = nullable(string)`, `input.x=null`, `{"x":"null"}`},
+		{"type = string\nformat = \"date\"", `input.x?=empty`, `{}`}, // no date is empty
+		{"type = string\npattern = \"^a\"", `input.x?=empty`, `{}`},
+		{"type = string\ndefault = \"a\"", ``, `{}`},
+		{"type = string\ndefault = \"a\"", `input.x?=empty`, `{"x":""}`},
+		{`type = optional(nullable(integer))`, `input.x= `, `{}`},
+		{`type = optional(nullable(integer))`, `input.x?=null`, `{"x":null}`},
+		{`type = optional(bool)`, `input.x=`, `{}`},
+		{`type = optional(bool)`, `input.x=false`, `{"x":false}`},
+		{`type = optional(nullable(bool))`, `input.x=null`, `{"x":null}`},
+		{`type = optional(enum("a", "b"))`, `input.x=`, `{}`},
+		{`type = optional(enum("a", "b"))`, `input.x="b"`, `{"x":"b"}`},
+		{`type = list(string)`, ``, `{"x":[]}`},
+		{`type = optional(list(string))`, ``, `{}`},
+		{`type = optional(list(string))`, `input.x?=empty`, `{"x":[]}`},
+		{`type = optional(list(string))`, `input.x[]=0`, `{"x":[""]}`},
+		{`type = optional(map(string))`, `input.x?=empty`, `{"x":{}}`},
+		{`type = ` + object, ``, `{"x":{}}`},
+		{`type = optional(` + object + `)`, ``, `{}`},
+		{`type = optional(` + object + `)`, `input.x?=empty`, `{"x":{}}`},
+		{`type = optional(` + object + `)`, `input.x.a=b`, `{"x":{"a":"b"}}`},
+		{`type = optional(` + object + `)`, `input.x.n?=empty`, `{"x":{"n":[]}}`},
+		{`type = optional(any)`, ``, `{}`},
+		{`type = optional(any)`, `input.x=null`, `{"x":null}`},
+	} {
+		posted, err := url.ParseQuery(strings.ReplaceAll(c.posted, ";", "&"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, problems := console.ArgumentsOf(inputsOf(t, c.x), posted); got != c.want || problems != nil {
+			t.Errorf("%s with %s is %s, not %s %q", c.x, c.posted, got, c.want, problems)
+		}
+	}
+}
+
+func TestDefaultsAreShownInThePlaceOfValues(t *testing.T) {
+	s := newSite(t, `console {}
+tool "t" {
+  description = "d"
+  input "n" {
+    type    = integer
+    default = 20
+  }
+  input "s" {
+    type    = string
+    default = "ab"
+  }
+  input "e" {
+    type    = enum("a", "b")
+    default = "b"
+  }
+  input "b" {
+    type    = bool
+    default = true
+  }
+  input "l" {
+    type    = list(integer)
+    default = [1, 2]
+  }
+  input "secret" {
+    type      = string
+    default   = "hunter2"
+    sensitive = true
+  }
+  input "must" { type = string }
+  text = "x"
+}`)
+	page := s.withTicket().get("/console/tools/t")
+	for id, want := range map[string]string{"input.n": "20", "input.s": "ab", "input.must": "", "input.secret": ""} {
+		if n := page.find(id); attr(n, "placeholder") != want || attr(n, "value") != "" {
+			t.Errorf("%s shows %q, and has the value %q", id, attr(n, "placeholder"), attr(n, "value"))
+		}
+	}
+	try := textOf(page.find("try"))
+	for _, want := range []string{"left out (b)", "left out (true)", "Left out, it is [1,2].", "must required", "n optional"} {
+		if !strings.Contains(try, want) {
+			t.Errorf("the form does not say %q: %s", want, try)
+		}
+	}
+	for name, values := range page.controls("form") {
+		if name != "token" && strings.Join(values, "") != "" {
+			t.Errorf("the form posts %s = %q", name, values)
+		}
 	}
 }
 

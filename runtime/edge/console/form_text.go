@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -13,10 +14,12 @@ import (
 	"hatchel/hcl/value"
 )
 
-// describeType returns a type and its limits for people.
-func describeType(t *schema.Type) string {
+// describeType returns a type and its limits for people. WithParts says that a form shows the parts of the type, too.
+func describeType(t *schema.Type, withParts bool) string {
 	parts := []string{t.NotNull().String()}
 	switch {
+	case withParts:
+		parts[0] = outlineOf(t)
 	case len(t.Enum) > 0:
 		parts[0] = "one of " + count(len(t.Enum), "value")
 	case t.OneOf != nil || len(parts[0]) > maxLine:
@@ -57,6 +60,17 @@ func describeType(t *schema.Type) string {
 	return strings.Join(parts, ", ")
 }
 
+// outlineOf returns a type without the members of objects.
+func outlineOf(t *schema.Type) string {
+	switch {
+	case t.Kind == schema.Object && len(t.Members) > 0 && t.OneOf == nil:
+		return t.Kind.String()
+	case t.Elem != nil && t.OneOf == nil:
+		return t.Kind.String() + "(" + outlineOf(t.Elem) + ")"
+	}
+	return t.String()
+}
+
 // fill returns what a form would post for arguments. It reports false for arguments that the fields cannot express,
 // such as those that are not UTF-8, of which a reader of JSON replaces what it does not understand.
 func fill(input *schema.Type, arguments []byte) (url.Values, bool) {
@@ -78,12 +92,9 @@ func (fl filler) value(t *schema.Type, name string, text []byte, depth int) bool
 	out := fl.out
 	t = t.Unfolded()
 	kind, _ := kindOf(t, depth, fl.limit, false)
-	if t.Nullable && kind != radioField && kind != selectField {
-		out.Set(name+"?", string(isValue))
-		if string(text) == "null" {
-			out.Set(name+"?", string(isNull))
-			return true
-		}
+	if string(text) == "null" && t.Nullable && kind != radioField && kind != selectField && kind != jsonField {
+		out.Set(name+"?", string(isNull))
+		return true
 	}
 	if depth < 0 {
 		kind = objectField
@@ -102,11 +113,12 @@ func (fl filler) value(t *schema.Type, name string, text []byte, depth int) bool
 			if delete(members, m.Name); !ok {
 				continue
 			}
-			if m.Optional {
-				out.Set(name+"."+m.Name+"?", string(isValue))
-			}
-			if !fl.value(m.Type, name+"."+m.Name, member, depth+1) {
+			at := name + "." + m.Name
+			if !fl.value(m.Type, at, member, depth+1) {
 				return false
+			}
+			if !fl.hasContent(at) {
+				out.Set(at+"?", string(isEmpty))
 			}
 		}
 		return len(members) == 0
@@ -135,6 +147,17 @@ func (fl filler) value(t *schema.Type, name string, text []byte, depth int) bool
 	}
 	out.Set(name, string(text))
 	return true
+}
+
+// hasContent reports whether a field or one below has a value.
+func (fl filler) hasContent(name string) bool {
+	for key, values := range fl.out {
+		rest, ok := strings.CutPrefix(key, name)
+		if ok && (rest == "" || strings.Contains(".[?", rest[:1])) && slices.Max(values) != "" {
+			return true
+		}
+	}
+	return false
 }
 
 // mapping adds a row for each member, in their order.

@@ -57,6 +57,7 @@ func TestHostileTextsAddNeitherElementsNorAttributes(t *testing.T) {
 server { title = HOSTILE }
 console {
   try   = "call"
+  keep  = "0s"
   title = HOSTILE
 }
 tool "t" {

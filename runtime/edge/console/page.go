@@ -189,7 +189,7 @@ var templateFiles embed.FS
 var pages = sync.OnceValue(func() map[string]*template.Template {
 	functions := template.FuncMap{
 		"asset": assetAddress, "time": formatTime, "ago": ago, "left": left, "count": count, "join": strings.Join,
-		"cut": shorten, "control": controlText, "inc": func(n int) int { return n + 1 },
+		"cut": shorten, "cell": shortCell, "control": controlText, "inc": func(n int) int { return n + 1 },
 		"json":    func(text json.RawMessage) string { return indentJSON(text) },
 		"stateOf": stateOf, "table": func(text json.RawMessage) *table { return newTable(text) },
 		"approvalState": approvalState, "recordState": recordState, "upState": upState,
@@ -202,7 +202,7 @@ var pages = sync.OnceValue(func() map[string]*template.Template {
 		"callsOf": callsOf, "failedPercent": failedPercent,
 		"seconds": seconds, "took": took, "duration": duration, "millisOf": milliseconds,
 		"clientName": mcp.ClientName, "millis": time.UnixMilli,
-		"image": func(data string) template.URL { return template.URL(data) }, // of a type that newImage has checked
+		"image": func(data string) template.URL { return template.URL(data) }, // of a type that addImage has checked
 		"clock": clock,
 	}
 	layout := template.Must(template.New("layout.html").Funcs(functions).ParseFS(templateFiles,

@@ -6,7 +6,8 @@ import (
 	"slices"
 )
 
-// table is JSON as a table: a list of objects as its rows, an object as a row for each member.
+// table is JSON as a table: a list of objects as its rows, also one that is the only member of an object, and another
+// object as a row for each member.
 type table struct {
 	Columns []string // nil for the members of one object
 	Rows    []tableRow
@@ -22,6 +23,7 @@ type tableRow struct {
 const (
 	maxTableRows    = 200
 	maxTableColumns = 20
+	maxCellRunes    = 1000 // that a page shows of a cell
 )
 
 // newTable returns the table of a JSON text; nil for one that is neither an object nor a list of objects, or has too
@@ -35,6 +37,11 @@ func newTable(text []byte) *table {
 		names, values, ok := members(text)
 		if !ok || len(names) == 0 {
 			return nil
+		}
+		if len(names) == 1 {
+			if t := tableOfList(values[0]); t != nil {
+				return t
+			}
 		}
 		t := new(table)
 		for i, name := range names {
@@ -79,6 +86,23 @@ func tableOfList(text []byte) *table {
 	return t
 }
 
+// limit leaves out the last rows until the table takes at most so many bytes in a page, and returns how many it takes.
+func (t *table) limit(most int) (size int) {
+	for i, row := range t.Rows {
+		taken := len("<tr></tr>\n") + len("<th scope=row></th>") + sizeInPage(row.Name)
+		for _, cell := range row.Cells {
+			taken += len("<td></td>") + sizeInPage(shortCell(cell))
+		}
+		if size+taken > most {
+			t.More += len(t.Rows) - i
+			t.Rows = t.Rows[:i]
+			break
+		}
+		size += taken
+	}
+	return size
+}
+
 // members returns the members of a JSON object in their order; not ok for another text.
 func members(text []byte) (names []string, values []json.RawMessage, ok bool) {
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -107,3 +131,6 @@ func cellText(value json.RawMessage) string {
 	}
 	return text
 }
+
+// shortCell returns what a page shows of a cell.
+func shortCell(text string) string { return shorten(text, maxCellRunes) }

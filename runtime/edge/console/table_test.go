@@ -20,6 +20,8 @@ func TestJSONBecomesATable(t *testing.T) {
 		{`{"z":12345678901234567890,"a":null,"t":"x\n\"y\""}`, &console.Table{Rows: []console.TableRow{
 			{Name: "z", Cells: []string{"12345678901234567890"}}, {Name: "a", Cells: []string{"null"}},
 			{Name: "t", Cells: []string{"x\n\"y\""}}}}},
+		{`{"rows":[{"a":1}]}`, &console.Table{Columns: []string{"a"}, Rows: []console.TableRow{row("1")}}},
+		{`{"rows":[1]}`, &console.Table{Rows: []console.TableRow{{Name: "rows", Cells: []string{"[1]"}}}}},
 		{`[]`, nil}, {`{}`, nil}, {`[1,2]`, nil}, {`[{"a":1},2]`, nil}, {`"text"`, nil}, {`7`, nil}, {``, nil}, {`[{`, nil},
 		{`[{` + strings.TrimSuffix(strings.Repeat(`"x%":1,`, 21), ",") + `}]`, nil},
 	} {

@@ -9,6 +9,7 @@ import (
 
 	"hatchel/hcl"
 	"hatchel/runtime/call"
+	"hatchel/runtime/edge/operator"
 	"hatchel/runtime/edge/served"
 )
 
@@ -20,8 +21,12 @@ type toolData struct {
 	Modern, Legacy string // the entry in tools/list, indented
 	SameInBothEras bool
 	Try            *tryData // nil with try = "none"
+	Calls          []*callView
+	OwnCalls       bool // the person sees their own calls only
 	Charts         *chartsData
 }
+
+const maxToolCalls = 8 // the latest ones, on the page of their tool
 
 // tool shows one tool.
 func (c *Console) tool(q *request) (*answer, error) {
@@ -37,7 +42,13 @@ func (c *Console) tool(q *request) (*answer, error) {
 		return nil, err
 	}
 	data.Charts = c.chartsOf(q, data.Name)
-	return &answer{template: "tool", title: data.Name, data: data}, nil
+	return &answer{template: "tool", title: data.Name, data: data}, c.addCalls(q, data)
+}
+
+// addCalls adds the latest calls of the tool that the person may see.
+func (c *Console) addCalls(q *request, data *toolData) (err error) {
+	data.Calls, data.OwnCalls, err = c.recentCalls(q, operator.CallQuery{Tool: data.Name}, maxToolCalls, nil)
+	return err
 }
 
 func newToolData(g *served.Served, name string) (*toolData, error) {

@@ -3,13 +3,10 @@ package console
 import (
 	"cmp"
 	"context"
-	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
@@ -17,7 +14,6 @@ import (
 	"hatchel/hcl"
 	"hatchel/hcl/functions"
 	"hatchel/hcl/schema"
-	"hatchel/internal/cut"
 	"hatchel/runtime/call"
 	"hatchel/runtime/edge/mcp"
 	output "hatchel/runtime/stage/result"
@@ -28,8 +24,8 @@ type tryData struct {
 	Plan, Call string // where the form posts to; Call is empty where tools are not called
 	Tool       string
 	Form       *field
-	Raw        *string // all arguments as JSON, in place of the Form; empty if any is sensitive
-	Problems   []string
+	Raw        *string  // all arguments as JSON, in place of the Form; empty if any is sensitive
+	Problems   []string // of Raw
 
 	Planned *planned
 	Refused string // why there is no plan
@@ -146,15 +142,27 @@ func (c *Console) try(q *request, do func(*request, *call.Program, *tryData, []b
 		return nil, err
 	}
 	out := &answer{template: "tool", title: page.Name, data: page}
-	if q.PostForm.Has("add") || q.PostForm.Has("remove") {
-		return out, nil
+	if !q.PostForm.Has("add") && !q.PostForm.Has("remove") {
+		arguments, ok := page.Try.arguments(q.Context(), page.Tool, g.Config.Server.Lenience)
+		if !ok {
+			out.status = http.StatusUnprocessableEntity
+		} else if err := do(q, p, page.Try, arguments); err != nil {
+			return nil, err
+		}
 	}
-	arguments, ok := page.Try.arguments(q.Context(), page.Tool, g.Config.Server.Lenience)
-	if !ok {
-		out.status = http.StatusUnprocessableEntity
-		return out, nil
+	return out, c.addCalls(q, page)
+}
+
+// Mistakes returns the fields with mistakes.
+func (d *tryData) Mistakes() (wrong []*field) {
+	if d.Form != nil {
+		d.Form.each(func(f *field) {
+			if len(f.Problems) > 0 {
+				wrong = append(wrong, f)
+			}
+		})
 	}
-	return out, do(q, p, page.Try, arguments)
+	return wrong
 }
 
 // showPlan shows what a call of the person who is signed in would send.
@@ -190,93 +198,4 @@ func (c *Console) makeCall(q *request, p *call.Program, data *tryData, arguments
 	}
 	data.Result = c.newResult(q, &outcome, data.hidden)
 	return nil
-}
-
-// result is the outcome of a call.
-type result struct {
-	condition
-	Parts    []part
-	Approval string // that the call needs before it is carried out; empty for none
-}
-
-// part is a part of a result: a text, or an image.
-type part struct {
-	Label, Text string
-	Image       string // as data of its media type; empty for none
-	Rest        string // where the whole text can be downloaded; empty if it is shown
-}
-
-const (
-	maxShownText  = 64 << 10
-	maxShownImage = 64 << 10
-)
-
-// imageTypes are the media types of images that are shown, by their bytes.
-var imageTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
-
-func (c *Console) newResult(q *request, outcome *mcp.Outcome, hidden *scrub.Scrubber) *result {
-	switch {
-	case outcome.Approval != "":
-		return &result{condition: waitsForApproval, Approval: outcome.Approval}
-	case outcome.Questions != nil:
-		const word = "the tool asks its client a question, which the console cannot answer"
-		return &result{condition: condition{"warn", word}}
-	}
-	out := &result{condition: condition{"ok", "ok"}}
-	if outcome.IsError {
-		out.condition = condition{"bad", "failed"}
-	}
-	var decoded struct {
-		Content []struct {
-			Type, Text, Data string
-		}
-		Structured json.RawMessage `json:"structuredContent"`
-		Meta       output.Meta     `json:"_meta"`
-	}
-	encoded := outcome.AppendResult(nil, mcp.Revision20260728)
-	if err := json.Unmarshal(encoded, &decoded); err != nil {
-		decoded.Structured = encoded
-	}
-	if said := decoded.Meta.String(); said != "" {
-		out.condition = stateOf(decoded.Meta.Outcome)
-		out.Parts = append(out.Parts, part{Label: "Failures", Text: hidden.Text(said)})
-	}
-	for _, block := range decoded.Content {
-		switch block.Type {
-		case "text":
-			out.Parts = append(out.Parts, c.newPart(q, "Text", hidden.Text(block.Text)))
-		case "image":
-			out.Parts = append(out.Parts, newImage(block.Data))
-		default:
-			out.Parts = append(out.Parts, part{Label: block.Type, Text: "is not shown here"})
-		}
-	}
-	if decoded.Structured != nil {
-		out.Parts = append(out.Parts, c.newPart(q, "Structured", hidden.Text(indentJSON(decoded.Structured))))
-	}
-	return out
-}
-
-// newPart returns a text, of which the page shows the beginning.
-func (c *Console) newPart(q *request, label, text string) part {
-	if len(text) <= maxShownText {
-		return part{Label: label, Text: text}
-	}
-	id := c.downloads.keep(q.session.ID, text, q.now)
-	return part{Label: label, Text: text[:cut.Before(text, maxShownText)], Rest: downloadPath + id}
-}
-
-func newImage(data string) part {
-	out := part{Label: "Image"}
-	image, err := base64.StdEncoding.DecodeString(data)
-	mediaType := http.DetectContentType(image)
-	switch {
-	case err != nil || !slices.Contains(imageTypes, mediaType):
-		out.Text = "is none that the console shows"
-	case len(image) > maxShownImage:
-		out.Text = "is too large to be shown"
-	default:
-		out.Image = "data:" + mediaType + ";base64," + data
-	}
-	return out
 }

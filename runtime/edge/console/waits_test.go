@@ -33,7 +33,7 @@ func TestACallThatNeedsAnApprovalIsAnsweredAtOnceAndCarriedOutWhenItIsMadeAgain(
 	first := call()
 	address := linkIn(first.find("approval"))
 	if first.status != http.StatusOK || !strings.HasPrefix(address, "/console/approvals/") ||
-		!strings.Contains(textOf(first.find("result")), "waits for approval") {
+		!strings.Contains(textOf(first.find("outcome")), "waits for approval") {
 		t.Fatalf("the call is answered with %d %s", first.status, textOf(first.find("try")))
 	}
 	if again := linkIn(call().find("approval")); again != address {

@@ -29,16 +29,13 @@ function addRow(button) {
 }
 
 /**
- * Chooses “value” for a field and the fields around it, because something was entered.
- * @param {string} name @param {Element | null} around
+ * Chooses “value” for the fields around a control, because something was entered.
+ * @param {Element} control
  */
-function choose(name, around) {
-  const names = [name];
-  for (let at = around?.closest("fieldset.field"); at; at = at.parentElement?.closest("fieldset.field")) names.push(at.id);
-  for (const one of names) {
-    const value = document.querySelector(`input[name="${CSS.escape(one + "?")}"][value="value"]`);
-    if (value instanceof HTMLInputElement) value.checked = true;
-  }
+function choose(control) {
+  for (let at = control.closest(".field"); at; at = at.parentElement?.closest(".field") ?? null)
+    for (const instead of at.querySelectorAll("select.instead"))
+      if (instead instanceof HTMLSelectElement && instead.closest(".field") === at) instead.value = "";
 }
 
 /** Adds and removes rows without a request, and chooses what was entered. */
@@ -51,13 +48,15 @@ export function followForms() {
     e.preventDefault();
     if (button.name === "remove") return button.closest(".row")?.remove();
     addRow(button);
-    choose(button.value, button);
+    choose(button);
   });
   form.addEventListener("input", (e) => {
     const control = e.target;
-    if (!(control instanceof HTMLElement)) return;
-    const name = control.getAttribute("name") ?? "";
-    if (!name.endsWith("?")) choose(name, control.parentElement);
+    if (!(control instanceof Element)) return;
+    if (!control.matches(".instead")) return choose(control);
+    // What was entered is not sent, and is there again when “value” is chosen.
+    for (const other of control.closest(".field")?.querySelectorAll(".entry :is(input, textarea, select, button)") ?? [])
+      if (other !== control) other.toggleAttribute("disabled", /** @type {HTMLSelectElement} */ (control).value !== "");
   });
   const wrong = form.querySelector(".field .problem")?.closest(".field");
   const control = wrong?.querySelector("input:not([type=hidden]), textarea, select");
