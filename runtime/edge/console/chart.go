@@ -201,8 +201,8 @@ func (p *plot) writeUnrecorded(out *strings.Builder) {
 	if share = math.Floor(min(share, 100)*10) / 10; share <= 0 {
 		return
 	}
-	fmt.Fprintf(out, `<rect class="unrecorded" fill="url(#unrecorded)" y="%g" width="%.1f%%" height="%g"/>`,
-		plotTop, share, plotHeight)
+	fmt.Fprintf(out, `<rect class="unrecorded" fill="url(#unrecorded)" y="%g" width="%.1f%%" height="%g">`+
+		`<title>not recorded</title></rect>`, plotTop, share, plotHeight)
 	if share > 30 && share < 95 {
 		fmt.Fprintf(out, `<text class="middle" x="%.1f%%" y="%g">not recorded</text>`, share/2, level(0.75))
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"hatchel/adapters"
@@ -46,7 +47,7 @@ func (c *Console) overview(q *request) (*answer, error) {
 	data.Refused = printDiagnostics(data.Readiness.Refused, nil)
 	data.Pending, data.MorePending = c.firstPending(q)
 	c.addHistory(q, data)
-	data.Systems = data.systems()
+	data.Systems = data.systems(q.now)
 	slices.SortStableFunc(data.Systems, func(a, b dependency) int { return cmp.Compare(a.rank(), b.rank()) })
 	for len(data.Systems) > maxSystems && data.Systems[len(data.Systems)-1].Class == "ok" {
 		data.Systems = data.Systems[:len(data.Systems)-1]
@@ -189,7 +190,7 @@ func (o *overviewData) Verdict() condition {
 }
 
 // systems returns the systems that the server depends on, each with its condition.
-func (o *overviewData) systems() (all []dependency) {
+func (o *overviewData) systems(now time.Time) (all []dependency) {
 	for _, h := range o.Connections {
 		d := dependency{Name: h.Name, condition: conditionOf(h.OK), Note: h.Error}
 		if h.Breaker != "" && h.Breaker != "closed" {
@@ -218,6 +219,9 @@ func (o *overviewData) systems() (all []dependency) {
 		case h.Pending > 0:
 			d.condition = condition{"warn", count(h.Pending, "pending event")}
 		}
+		if h.Oldest != nil {
+			d.Note = strings.TrimSpace("The oldest is from " + ago(*h.Oldest, now) + ". " + h.Error)
+		}
 		all = append(all, d)
 	}
 	return all
@@ -230,8 +234,11 @@ type dependency struct {
 	Note string
 }
 
+// ID returns the id of the row of the system.
+func (d dependency) ID() string { return "system-" + strings.ReplaceAll(d.Name, " ", "-") }
+
 // rank orders systems: those that do not work come first.
-func (d *dependency) rank() int { return slices.Index([]string{"bad", "warn", "ok", "off"}, d.Class) }
+func (d dependency) rank() int { return slices.Index([]string{"bad", "warn", "ok", "off"}, d.Class) }
 
 // auditState says whether the audit log can be written.
 func auditState(ok bool) condition {

@@ -34,7 +34,7 @@ const (
 	taskKinds     = "task.finished tool_call tool_step " + approvalKinds
 	reloadKinds   = "reload"
 	stateKinds    = "reload connection upstream tool_result " + approvalKinds
-	overviewKinds = stateKinds
+	overviewKinds = "reload connection upstream " + approvalKinds // calls are counted every few seconds
 )
 
 // routes are all pages and all that forms post to.
