@@ -9,10 +9,10 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"syscall"
 
 	"hatchel/hcl/mock"
 	"hatchel/hcl/schema"
+	"hatchel/internal/neterror"
 )
 
 // mockedTransport has the requests of a service answered by mocks.
@@ -51,8 +51,8 @@ func (t *mockedTransport) RoundTrip(request *nethttp.Request) (*nethttp.Response
 
 // failures are the errors of requests by the values of fail.
 var failures = map[string]error{
-	"refused": &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)},
-	"reset":   &net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", syscall.ECONNRESET)},
+	"refused": &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", neterror.ECONNREFUSED)},
+	"reset":   &net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", neterror.ECONNRESET)},
 	"timeout": context.DeadlineExceeded,
 }
 

@@ -11,12 +11,12 @@ import (
 	nethttp "net/http"
 	"slices"
 	"strings"
-	"syscall"
 	"unicode/utf8"
 
 	"hatchel/hcl/mock"
 	"hatchel/hcl/value"
 	"hatchel/internal/contentcoding"
+	"hatchel/internal/neterror"
 )
 
 // ownHeaders are headers of requests that the program sets, or that differ each time.
@@ -99,9 +99,9 @@ const maxTapedBody = 4 << 20
 func failureOf(err error) string {
 	var timeout net.Error
 	switch {
-	case errors.Is(err, syscall.ECONNREFUSED):
+	case errors.Is(err, neterror.ECONNREFUSED):
 		return "refused"
-	case errors.Is(err, syscall.ECONNRESET):
+	case errors.Is(err, neterror.ECONNRESET):
 		return "reset"
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return "timeout"

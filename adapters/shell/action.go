@@ -78,7 +78,7 @@ func newAction(b *block, env adapters.Env, abi sandbox.ABI) (adapters.Action, er
 	startsPrograms := a.mocks == nil || a.mocks.Live(false)
 	if startsPrograms {
 		if err := guard.Supported(); err != nil {
-			return nil, fmt.Errorf("The block starts a program: %w.", err)
+			return nil, hcl.Blame(nil, "The block starts a program: %v.", err)
 		}
 		err = b.Sandbox.CheckPaths(env.Dir)
 	}

@@ -4,15 +4,15 @@ package sql
 
 import (
 	"context"
-	"fmt"
 
 	"hatchel/adapters"
+	"hatchel/hcl"
 	"hatchel/internal/sqlitefile"
 )
 
 // openSQLiteFile refuses the connection: the program has no SQLite.
 func openSQLiteFile(context.Context, *sqliteConnection, adapters.Env) (database, error) {
-	return nil, fmt.Errorf("The connection is to a SQLite database: %w.", sqlitefile.ErrNotIncluded)
+	return nil, hcl.Blame(nil, "The connection is to a SQLite database: %v.", sqlitefile.ErrNotIncluded)
 }
 
 // makeMemory returns the reason of a program without SQLite.

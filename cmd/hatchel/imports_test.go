@@ -206,7 +206,7 @@ var owners = map[string][]string{
 	"github.com/spf13/pflag":                  {"cmd/hatchel"},
 	"github.com/rogpeppe/go-internal/diff":    {"runtime/edge/console", "cmd/hatchel"},
 	"golang.org/x/term":                       {"cmd/hatchel/console"},
-	"golang.org/x/sys/":                       {"adapters", "adapters/*", "cmd/hatchel-bench/process", "cmd/hatchel/editor/lsp", "internal/filelock", "internal/sqlitefile", "runtime/edge/server"},
+	"golang.org/x/sys/":                       {"adapters", "adapters/*", "cmd/hatchel-bench/process", "cmd/hatchel/editor/lsp", "internal/filelock", "internal/neterror", "internal/sqlitefile", "runtime/edge/server"},
 	"github.com/modelcontextprotocol/go-sdk/": {"cmd/hatchel", "cmd/hatchel/oauthclient", "cmd/hatchel-bench", "cmd/hatchel-bench/*"},
 }
 

@@ -52,11 +52,11 @@ func Of(err error) Reason {
 		return NoSuchHost
 	case isDNS:
 		return Unresolved
-	case errors.Is(err, syscall.ECONNREFUSED):
+	case errors.Is(err, ECONNREFUSED):
 		return Refused
-	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
+	case errors.Is(err, ehostunreach), errors.Is(err, enetunreach):
 		return Unreachable
-	case errors.Is(err, syscall.ECONNRESET):
+	case errors.Is(err, ECONNRESET):
 		return Reset
 	case isOp && op.Op == "dial" && errors.Is(err, syscall.ENOENT):
 		return NoSocket

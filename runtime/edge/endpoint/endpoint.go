@@ -11,8 +11,9 @@ import (
 	"net/http"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
+
+	"hatchel/internal/neterror"
 )
 
 // Endpoint is the place of one listener, which outlives configurations. Its zero value has none. It is safe for
@@ -84,9 +85,9 @@ func Listen(ctx context.Context, address string) (*net.TCPListener, error) {
 	switch {
 	case err == nil:
 		return listener.(*net.TCPListener), nil
-	case errors.Is(err, syscall.EADDRINUSE):
+	case errors.Is(err, neterror.EADDRINUSE):
 		err = ErrInUse
-	case errors.Is(err, syscall.EACCES):
+	case errors.Is(err, neterror.EACCES):
 		err = errors.New("permission denied")
 	case errors.As(err, &op):
 		err = op.Err

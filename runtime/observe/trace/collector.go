@@ -12,7 +12,6 @@ import (
 	"net"
 	"net/http"
 	"strconv"
-	"syscall"
 	"time"
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
@@ -21,6 +20,7 @@ import (
 
 	"hatchel/internal/backoff"
 	"hatchel/internal/ctxtime"
+	"hatchel/internal/neterror"
 	"hatchel/internal/proxy"
 	"hatchel/internal/sendonce"
 )
@@ -93,7 +93,7 @@ func (c *collector) UploadTraces(ctx context.Context, spans []*tracepb.ResourceS
 		after, err := c.send(ctx, body)
 		status, _ := errors.AsType[statusError](err)
 		timeout, isNetwork := errors.AsType[net.Error](err)
-		if !status.mayRetry() && (!isNetwork || !timeout.Timeout()) && !errors.Is(err, syscall.ECONNRESET) {
+		if !status.mayRetry() && (!isNetwork || !timeout.Timeout()) && !errors.Is(err, neterror.ECONNRESET) {
 			return err
 		}
 		if !waitForRetry(ctx, n, after) {
