@@ -3,6 +3,7 @@ package runtime
 import (
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"hatchel/runtime/edge/operator"
@@ -48,7 +49,7 @@ tool "greet" {
 	if got := callsOf(t, there); len(got) != 2 {
 		t.Errorf("%d calls are shown after the end of their process", len(got))
 	}
-	load(t, there, `console { keep = "0s" }`)
+	load(t, there, strings.Replace(src, "1h", "0s", 1))
 	if got := callsOf(t, there); len(got) != 0 {
 		t.Errorf("%d calls are shown with keep = \"0s\"", len(got))
 	}
