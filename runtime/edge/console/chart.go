@@ -172,7 +172,7 @@ func (p *plot) draw(kind, title, empty string, marks []mark, content func(*strin
 	id := p.id + "-" + kind
 	fmt.Fprintf(&out, `<svg class="plot" id="%s" role="img" aria-labelledby="%s-title" height="%g">`+
 		`<title id="%s-title">%s</title>`, id, id, plotBottom+plotFoot, id, title)
-	p.writeUnrecorded(&out)
+	p.writeUnrecorded(&out, empty == "")
 	for _, m := range marks {
 		y := level(m.share)
 		fmt.Fprintf(&out, `<line class="grid" x2="100%%" y1="%.1f" y2="%.1f"/>`, y, y)
@@ -194,8 +194,8 @@ type mark struct {
 	label string
 }
 
-// writeUnrecorded marks the time before anything was recorded.
-func (p *plot) writeUnrecorded(out *strings.Builder) {
+// writeUnrecorded marks the time before anything was recorded, with a label if there is room for it.
+func (p *plot) writeUnrecorded(out *strings.Builder, labelled bool) {
 	begin := p.at(0)
 	share := 100 * float64(p.began.Sub(begin)) / float64(p.step) / float64(len(p.points))
 	if share = math.Floor(min(share, 100)*10) / 10; share <= 0 {
@@ -203,7 +203,7 @@ func (p *plot) writeUnrecorded(out *strings.Builder) {
 	}
 	fmt.Fprintf(out, `<rect class="unrecorded" fill="url(#unrecorded)" y="%g" width="%.1f%%" height="%g">`+
 		`<title>not recorded</title></rect>`, plotTop, share, plotHeight)
-	if share > 30 && share < 95 {
+	if labelled && share > 30 {
 		fmt.Fprintf(out, `<text class="middle" x="%.1f%%" y="%g">not recorded</text>`, share/2, level(0.75))
 	}
 }

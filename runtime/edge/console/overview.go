@@ -147,7 +147,7 @@ func newLately(h *metrics.History, now, began time.Time) *lately {
 	l := &lately{Point: h.Lately(latelyMinutes + 1), Span: fmt.Sprintf("In the last %d minutes", latelyMinutes)}
 	from := now.Truncate(time.Minute).Add(-latelyMinutes * time.Minute)
 	if began.After(from) {
-		from, l.Span = began, "Since the start at "+sinceText(began, now)
+		from, l.Span = began, "Since counting began at "+sinceText(began, now)
 	}
 	l.minutes = max(now.Sub(from).Minutes(), 1)
 	return l
