@@ -155,10 +155,14 @@ func TestConsoleInABrowserIsAccessibleAndCallsNobody(t *testing.T) {
 	s.refund()
 	s.openApproval()
 	task := s.beginTask()
+	s.addLibrary()
 	pages := s.pages()
-	if len(pages) < 6 || !slices.Contains(pages, task) {
-		t.Errorf("only %q were found", pages)
+	for _, page := range []string{task, "/console/prompts/report", "/console/resources/terms", "/console/policies/tool/export"} {
+		if !slices.Contains(pages, page) {
+			t.Errorf("%s is not among %q", page, pages)
+		}
 	}
+	pages = append(pages, "/console/policies/rules", "/console/policies/tool/refund?caller=group+ops", "/console/policies/prompt/report")
 	for _, page := range append(pages, "/console/sign-in", "/console/tools/none", "/console/sessions") {
 		s.eva.open(page)
 		s.eva.checkAccessible(page)
@@ -166,6 +170,59 @@ func TestConsoleInABrowserIsAccessibleAndCallsNobody(t *testing.T) {
 	}
 	s.eva.forget("404") // of the page that is not there
 	s.eva.forget("403") // of the page that is for admins
+}
+
+// addLibrary adds a prompt and a resource, and waits until they are served.
+func (s *consoleShop) addLibrary() {
+	s.t.Helper()
+	s.write("library.hcl", `prompt "report" {
+  description = "Report the orders of a week."
+  argument "week" { type = string("The week, as in W05", { max_length = 10 }) }
+  message "user" { text = "Report the orders of ${input.week}." }
+}
+resource "terms" {
+  description = "The terms of refunds."
+  uri         = "shop://terms"
+  text        = "Refunds above 100 euros need an approval."
+}`)
+	eventually(s.t, "the prompt is served", func() bool {
+		s.eva.open("/console/prompts")
+		return eval[bool](s.eva, `document.querySelector("#documents") !== null`)
+	})
+}
+
+// TestConsoleInABrowserExplainsACellAndTriesAPrompt goes from a cell of the matrix to the rule that decides, and gets a
+// prompt and a resource as a client would.
+func TestConsoleInABrowserExplainsACellAndTriesAPrompt(t *testing.T) {
+	t.Parallel()
+	s := openConsole(t)
+	var many strings.Builder
+	for i := range 40 {
+		fmt.Fprintf(&many, "tool \"stock_%d\" {\n description = \"Show the stock of the place %d.\"\n text = \"x\"\n}\n", i, i)
+	}
+	s.write("many.hcl", many.String())
+	s.addLibrary()
+	b := s.eva
+	b.resize(1280)
+	b.open("/console/policies")
+	if top := eval[float64](b, `(scrollTo(0, 1000), document.querySelector("#matrix thead th").getBoundingClientRect().top)`); top != 0 {
+		t.Errorf("the heading of the matrix is at %.0f after scrolling", top)
+	}
+	b.do(chromedp.Click(`td[data-of="group ops"] > a[href^="/console/policies/tool/refund?"]`))
+	b.await(`location.pathname === "/console/policies/tool/refund"`)
+	if text := b.text(); !strings.Contains(text, "tool.refund.approval") || !strings.Contains(text, "depends on the input") {
+		t.Errorf("the cell does not explain itself: %s", text)
+	}
+	b.open("/console/prompts/report")
+	b.do(chromedp.SendKeys(`[name="input.week"]`, "W05"), chromedp.Click("#call-button"))
+	b.await(`document.querySelector("#result")?.innerText.includes("Report the orders of W05.")`)
+	b.open("/console/resources/terms")
+	b.do(chromedp.Click("#call-button"))
+	b.await(`document.querySelector("#result")?.innerText.includes("Refunds above 100 euros")`)
+	out, err := s.command("audit", "--caller", "eva").Output()
+	if err != nil || !strings.Contains(string(out), "report") || !strings.Contains(string(out), "shop://terms") {
+		t.Errorf("the requests are not recorded as those of eva: %v %s", err, out)
+	}
 }
 
 // TestConsoleInABrowserIsAccessibleToAnAdmin visits what eva sees when she is an admin, too.

@@ -76,6 +76,51 @@ func (t *Template) Match(uri string) (map[string]string, bool) {
 	return values, true
 }
 
+// expression matches an expression of a template: its operator, and its names.
+var expression = lazyregexp.New(`\{([+/?&]?)([^}]*)\}`)
+
+// Expand returns the URI with these variables. One without a value is left out.
+func (t *Template) Expand(values map[string]string) string {
+	return expression.ReplaceAllStringFunc(t.raw, func(text string) string {
+		parts := expression.FindStringSubmatch(text)
+		var out strings.Builder
+		separator := parts[1]
+		for name := range strings.SplitSeq(parts[2], ",") {
+			value, given := values[name]
+			switch {
+			case !given:
+				continue
+			case separator == "+":
+				out.WriteString(escape(value, reserved))
+			case separator == "?" || separator == "&":
+				out.WriteString(separator + name + "=" + escape(value, ""))
+				separator = "&"
+			default:
+				out.WriteString(separator + escape(value, ""))
+			}
+		}
+		return out.String()
+	})
+}
+
+const (
+	unreserved = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
+	reserved   = ":/?#[]@!$&'()*+,;="
+)
+
+// escape returns a value as a part of a URI, in which the unreserved characters and the kept ones are as they are.
+func escape(value, kept string) string {
+	var out strings.Builder
+	for i := range len(value) {
+		if c := value[i]; strings.IndexByte(unreserved, c) >= 0 || strings.IndexByte(kept, c) >= 0 {
+			out.WriteByte(c)
+		} else {
+			fmt.Fprintf(&out, "%%%02X", c)
+		}
+	}
+	return out.String()
+}
+
 // decodeInto adds a decoded value. It fails for a repeated name and for invalid UTF-8.
 func decodeInto(values map[string]string, name, escaped string) bool {
 	text, err := url.PathUnescape(escaped)

@@ -3,7 +3,6 @@ package uritemplate
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -85,41 +84,6 @@ func TestALongURIMatchesNothing(t *testing.T) {
 	}
 }
 
-var expressions = regexp.MustCompile(`\{([+/?&]?)([^}]*)\}`)
-
-// expansion is a template with values in the place of its variables.
-func expansion(raw string, values map[string]string) string {
-	return expressions.ReplaceAllStringFunc(raw, func(e string) (out string) {
-		m := expressions.FindStringSubmatch(e)
-		op, first := m[1], true
-		for _, name := range strings.Split(m[2], ",") {
-			text, there := values[name]
-			if !there {
-				continue
-			}
-			switch op {
-			case "/":
-				out += "/"
-			case "?", "&":
-				if !first {
-					op = "&"
-				}
-				out += op + name + "="
-			}
-			first = false
-			for _, c := range []byte(text) {
-				kept := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-._~", c) >= 0
-				if kept || op == "+" && strings.IndexByte(":/?#[]@!$&'()*+,;=", c) >= 0 {
-					out += string(rune(c))
-				} else {
-					out += fmt.Sprintf("%%%02X", c)
-				}
-			}
-		}
-		return out
-	})
-}
-
 // What a URI says of its variables is what they expand to: matching the expansion gives the same values, and a URI that is written in the way of the standard
 // is the expansion.
 func FuzzTemplateMatches(f *testing.F) {
@@ -155,9 +119,9 @@ func FuzzTemplateMatches(f *testing.F) {
 			}
 			plain = plain && strings.IndexFunc(text, func(r rune) bool { return r == '%' || r == 0 || r >= utf8.RuneSelf }) < 0
 		}
-		expanded := expansion(raw, values)
+		expanded := p.Expand(values)
 		if want, err := standard.Expand(given); plain && (err != nil || expanded != want) { // the library escapes other scripts wrongly, and loses U+0000
-			t.Fatalf("%s with %q is %q, %v; this test makes %q of it", raw, values, want, err, expanded)
+			t.Fatalf("%s with %q is %q, %v, and Expand makes %q of it", raw, values, want, err, expanded)
 		}
 		if len(expanded) > maxURI {
 			return // escaping has made it longer
@@ -167,4 +131,29 @@ func FuzzTemplateMatches(f *testing.F) {
 			t.Fatalf("%q of %s gives %q, which expands to %q, which gives %q", uri, raw, values, expanded, again)
 		}
 	})
+}
+
+func TestAnExpandedTemplateMatchesWithItsVariables(t *testing.T) {
+	for _, c := range []struct {
+		template string
+		values   map[string]string
+		want     string
+	}{
+		{"orders://{id}", map[string]string{"id": "1042"}, "orders://1042"},
+		{"files://{+path}", map[string]string{"path": "a b/é?.txt"}, "files://a%20b/%C3%A9?.txt"},
+		{"o://{id}{?page,lang}", map[string]string{"id": "a/b&c", "lang": "d=e"}, "o://a%2Fb%26c?lang=d%3De"},
+		{"o://{id}{?page,lang}", map[string]string{"id": "x", "page": "2", "lang": "de"}, "o://x?page=2&lang=de"},
+		{"o://x{/a,b}", map[string]string{"a": "1", "b": "2"}, "o://x/1/2"},
+		{"o://x{/a,b}", map[string]string{}, "o://x"},
+		{"o://x?a=1{&b}", map[string]string{"b": "2"}, "o://x?a=1&b=2"},
+	} {
+		parsed, err := Parse(c.template)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := parsed.Expand(c.values)
+		if back, ok := parsed.Match(got); got != c.want || !ok || !maps.Equal(back, c.values) {
+			t.Errorf("%s with %v: %s, which matches %v", c.template, c.values, got, back)
+		}
+	}
 }

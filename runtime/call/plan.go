@@ -36,15 +36,10 @@ func (p *Program) PlanEffects(
 ) (approvals string, effects []adapters.Effect, err error) {
 	c := p.newCallOf(ctx, cmp.Or(caller, new(mcp.Caller)), adapters.NopClient{})
 	defer c.result.Release()
-	defer func() {
-		if err != nil {
-			w, failed := c.failureWriter(), c.failed(err)
-			err = &planError{w.public(failed), w.protocolError(failed)}
-		}
-	}()
+	defer c.explainNoPlan(&err)
 	defer failure.Recover(&err)
 	c.program, c.files.dryRun = p, true
-	if err := c.admitPlan(caller, inputs{raw: arguments}); err != nil {
+	if err := c.admitPlan(caller, p.Decl.Name, inputs{raw: arguments}); err != nil {
 		return "", nil, err
 	}
 	if effects, err = p.planSteps(&c.action); err != nil || len(p.Approvals) == 0 {
@@ -57,10 +52,46 @@ func (p *Program) PlanEffects(
 	return s.view.plan(s.approvalState), effects, nil
 }
 
-// admitPlan is admit for a call that is not made. Without a caller nothing is authorized.
-func (c *engine) admitPlan(caller *mcp.Caller, in inputs) error {
+// explainNoPlan makes an error one of a plan.
+func (c *engine) explainNoPlan(err *error) {
+	if *err != nil {
+		w, failed := c.failureWriter(), c.failed(*err)
+		*err = &planError{w.public(failed), w.protocolError(failed)}
+	}
+}
+
+// PlanEffects says what a request for the prompt with these arguments would send, as Program.PlanEffects does.
+func (p *Prompt) PlanEffects(
+	ctx context.Context, caller *mcp.Caller, arguments map[string]string,
+) ([]adapters.Effect, error) {
+	return p.planDocument(ctx, caller, p.Decl.Name, arguments)
+}
+
+// PlanEffects says what reading a URI with these variables would send, as Program.PlanEffects does.
+func (r *Resource) PlanEffects(
+	ctx context.Context, caller *mcp.Caller, uri string, variables map[string]string,
+) ([]adapters.Effect, error) {
+	return r.planDocument(ctx, caller, uri, variables)
+}
+
+func (o *Operation) planDocument(
+	ctx context.Context, caller *mcp.Caller, name string, texts map[string]string,
+) (effects []adapters.Effect, err error) {
+	c := o.newCallOf(ctx, caller, adapters.NopClient{})
+	defer c.result.Release()
+	defer c.explainNoPlan(&err)
+	defer failure.Recover(&err)
+	if err := c.admitPlan(caller, name, inputs{texts: texts}); err != nil {
+		return nil, err
+	}
+	return o.planSteps(&c.action)
+}
+
+// admitPlan is admit for a call that is not made. Name is what the caller calls it by. Without a caller nothing is
+// authorized.
+func (c *engine) admitPlan(caller *mcp.Caller, name string, in inputs) error {
 	if caller != nil {
-		if err := c.checkVisible(c.operation.Decl.Name); err != nil {
+		if err := c.checkVisible(name); err != nil {
 			return err
 		}
 		if err := c.operation.CheckScopes(caller); err != nil {

@@ -60,11 +60,14 @@ func newFilterBar(q *request, fields ...filterField) *filterBar {
 	return bar
 }
 
+// places are what addresses have of a place in a list.
+var places = []string{"after", "before", "shown", "page", "callers"}
+
 // addressWithout returns the address of the page without a value of its query, at the beginning of the list.
 func addressWithout(q *request, name string) string {
 	values := url.Values{}
 	for other, v := range q.URL.Query() {
-		if other != name && other != "after" && other != "before" && other != "shown" {
+		if other != name && !slices.Contains(places, other) {
 			values[other] = v
 		}
 	}

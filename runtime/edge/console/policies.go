@@ -16,15 +16,13 @@ const policiesPath = "/console/policies"
 
 // policiesData is the data of the matrix of tools and callers.
 type policiesData struct {
-	Query, Caller, Does string // the filters
-	Choices             []string
-	Columns             []matrixColumn
-	Rows                []matrixRow
-	pager               // of the tools
-	Callers             pager
-	Matrix              *access.Matrix // for what it says of its callers
-	Default             string         // what becomes of a call that no rule decides
-	HasPersons          bool           // there are columns for API keys and subjects
+	Bar     *filterBar
+	Columns []matrixColumn
+	Rows    []matrixRow
+	pager   // of the tools
+	Callers pager
+	Matrix  *access.Matrix // for what it says of its callers
+	Default string         // what becomes of a call that no rule decides
 }
 
 // matrixColumn is one caller, or several API keys with the same answers.
@@ -88,16 +86,23 @@ func (c *Console) policies(q *request) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	values := q.URL.Query()
 	m := c.matrixFor(q, g.Config)
-	data := &policiesData{
-		Query: strings.TrimSpace(values.Get("q")), Caller: strings.TrimSpace(values.Get("caller")),
-		Does: values.Get("does"), Choices: []string{"reads", "writes", "destructive"}, Matrix: m,
-		Default: defaultText(g.Config), HasPersons: permitOperator(c, q) == "",
+	names := map[string]bool{}
+	for _, column := range columnsFor(q, m) {
+		names[column.Name] = true
 	}
+	does := filterField{Name: "does", Label: "Does", Choices: []choice{{"", "all"}}}
+	for _, word := range []string{"reads", "writes", "destructive"} {
+		does.Choices = append(does.Choices, choice{word, word})
+	}
+	data := &policiesData{Matrix: m, Default: defaultText(g.Config), Bar: newFilterBar(q, toolField(g),
+		filterField{Name: "caller", Label: "Caller", Choices: choicesOf(names), IsText: true, Hint: "any, as finance"},
+		does)}
+	tool, caller := data.Bar.Fields[0].Value, data.Bar.Fields[1].Value
+	word := data.Bar.Fields[2].Value
 	var columns []access.Column
 	for _, column := range columnsFor(q, m) {
-		if strings.Contains(strings.ToLower(column.Name), strings.ToLower(data.Caller)) {
+		if strings.Contains(strings.ToLower(column.Name), strings.ToLower(caller)) {
 			columns = append(columns, column)
 		}
 	}
@@ -105,7 +110,7 @@ func (c *Console) policies(q *request) (*answer, error) {
 	columns = columns[from:to]
 	var found []*hcl.Tool
 	for _, t := range g.Config.Tools {
-		if matchesTool(t, strings.ToLower(data.Query)) && (data.Does == "" || badgesOf(t)[0].Word == data.Does) {
+		if matches(tool, t.Name) && (word == "" || badgesOf(t)[0].Word == word) {
 			found = append(found, t)
 		}
 	}

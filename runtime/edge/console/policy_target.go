@@ -11,7 +11,6 @@ import (
 
 	"hatchel/hcl"
 	"hatchel/hcl/schema"
-	"hatchel/runtime/call"
 	"hatchel/runtime/edge/mcp"
 	"hatchel/runtime/edge/served"
 	"hatchel/runtime/load/access"
@@ -58,6 +57,7 @@ type explainedRule struct {
 
 // askData is the form that asks about a call, which is not made.
 type askData struct {
+	Label, Example                     string // of the arguments
 	Arguments, Subject, Groups, Claims string
 	As                                 bool   // the person may name another caller
 	Problem                            string // why nothing is explained
@@ -71,20 +71,29 @@ type target struct {
 	access           access.Target
 	tool             *hcl.Tool // nil for a prompt or a resource
 	op               *hcl.Operation
-	rules            call.OperationRules
+	document         *document // nil for a tool
 }
 
 // findTarget returns a tool, a prompt or a resource by its name.
 func findTarget(g *served.Served, kind, name string) (*target, error) {
-	closed := g.Config.Server.DenyByDefault
-	switch kind {
-	case "tool":
+	if kind == "tool" {
 		if p, ok := g.Program(name); ok {
 			t := p.Tool()
-			return &target{kind, name, toolPath(name), access.ToolTarget(t), t, &t.Operation, p.ListRules(closed)}, nil
+			return &target{kind, name, toolPath(name), access.ToolTarget(t), t, &t.Operation, nil}, nil
 		}
+		return nil, notFound("There is no tool of this name. It may have been removed by a reload")
 	}
-	return nil, notFound("There is no " + kind + " of this name. It may have been removed by a reload")
+	d, err := findDocument(g, kind, name)
+	if err != nil {
+		return nil, err
+	}
+	t := &target{kind, name, d.Path(), access.Target{}, nil, d.Operation, d}
+	if d.prompt != nil {
+		t.access = access.PromptTarget(d.prompt.Prompt)
+	} else {
+		t.access = access.ResourceTarget(d.resource.Resource)
+	}
+	return t, nil
 }
 
 // policy explains the rules about a tool, a prompt or a resource: for a caller of the matrix, or for a call.
@@ -103,10 +112,13 @@ func (c *Console) policy(q *request) (*answer, error) {
 	}
 	values := q.URL.Query()
 	data := &policyData{Kind: kind, Name: t.name, Page: t.page, Facts: t.facts(g.Config), Ask: askData{
-		Arguments: strings.TrimSpace(values.Get("arguments")), Subject: values.Get("subject"),
+		Label: "Arguments, as JSON", Example: "{}", Arguments: strings.TrimSpace(values.Get("arguments")), Subject: values.Get("subject"),
 		Groups: values.Get("groups"), Claims: strings.TrimSpace(values.Get("claims")), As: permitOperator(c, q) == "",
 	}}
 	out := &answer{template: "policy", title: t.name + ", policies", data: data}
+	if kind == "resource" {
+		data.Ask.Label, data.Ask.Example = "URI", t.document.URI
+	}
 	at := cmp.Or(values.Get("caller"), selfName)
 	if values.Has("arguments") || data.Ask.namesAnother() { // the form asks
 		at = ""
@@ -131,7 +143,12 @@ func (c *Console) policy(q *request) (*answer, error) {
 // listCallers sets the answer for each caller of the matrix, and explains one of them. It reports whether there is that
 // one.
 func (c *Console) listCallers(q *request, cfg *hcl.Config, t *target, data *policyData, at string) (found bool) {
-	data.Matrix = c.matrixFor(q, cfg)
+	if t.tool != nil {
+		data.Matrix = c.matrixFor(q, cfg)
+	} else {
+		persons := permitOperator(c, q) == ""
+		data.Matrix = access.Of(cfg, t.access, func(c access.Caller) bool { return persons || !c.IsPerson() })
+	}
 	for _, column := range columnsFor(q, data.Matrix) {
 		first := column.Callers[0]
 		e := access.Explain(cfg, t.access, first)
@@ -207,8 +224,11 @@ func (c *Console) explainCall(q *request, g *served.Served, t *target, ask *askD
 			return explained{}, &Error{http.StatusUnprocessableEntity, err.Error()}
 		}
 	}
-	arguments := []byte(cmp.Or(ask.Arguments, "{}"))
-	e, err := g.Explain(q.Context(), t.kind, &mcp.CallRequest{Name: t.name, Caller: caller, Arguments: arguments})
+	req := &mcp.CallRequest{Name: t.name, Caller: caller, Arguments: []byte(cmp.Or(ask.Arguments, "{}"))}
+	if t.kind == "resource" {
+		req.Name, req.Arguments = cmp.Or(ask.Arguments, t.document.URI), nil
+	}
+	e, err := g.Explain(q.Context(), t.kind, req)
 	var refused *mcp.Error
 	switch {
 	case errors.As(err, &refused):
@@ -254,7 +274,11 @@ func (d *askData) groups() (groups []string) {
 
 // command returns the command that explains the same.
 func (d *askData) command(t *target) string {
-	flags := [][2]string{{t.kind, t.name}, {"subject", d.Subject}}
+	name, arguments := t.name, d.Arguments
+	if t.kind == "resource" {
+		name, arguments = cmp.Or(d.Arguments, t.document.URI), ""
+	}
+	flags := [][2]string{{t.kind, name}, {"subject", d.Subject}}
 	for _, group := range d.groups() {
 		flags = append(flags, [2]string{"group", group})
 	}
@@ -263,7 +287,7 @@ func (d *askData) command(t *target) string {
 	for _, name := range slices.Sorted(maps.Keys(claims)) {
 		flags = append(flags, [2]string{"claim", name + "=" + string(claims[name])})
 	}
-	return shellCommand("hatchel policy explain DIR", append(flags, [2]string{"args", d.Arguments}))
+	return shellCommand("hatchel policy explain DIR", append(flags, [2]string{"args", arguments}))
 }
 
 // facts returns what else applies to a call that the rules allow, each with its name.

@@ -184,7 +184,7 @@ func approvalText(a *hcl.Approval) string {
 
 // rulesData is the data of the list of rules.
 type rulesData struct {
-	Query string
+	Bar   *filterBar
 	Rules []rule
 	pager
 	Default string // what becomes of a call that no rule decides
@@ -198,8 +198,9 @@ func (c *Console) rules(q *request) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	data := &rulesData{Query: strings.TrimSpace(q.URL.Query().Get("q")), Default: defaultText(g.Config)}
-	query := strings.ToLower(data.Query)
+	field := filterField{Name: "q", Label: "Text", IsText: true, Hint: "name or condition"}
+	data := &rulesData{Bar: newFilterBar(q, field), Default: defaultText(g.Config)}
+	query := strings.ToLower(strings.TrimSpace(data.Bar.Fields[0].Value))
 	found := slices.DeleteFunc(rulesOf(g.Config), func(r rule) bool {
 		text := strings.ToLower(r.Name + "\n" + r.Program + "\n" + positionOf(r.Range))
 		return !strings.Contains(text, query)

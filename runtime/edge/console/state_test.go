@@ -98,7 +98,7 @@ func TestHostileArgumentsAddNoElementsToPagesOfCalls(t *testing.T) {
 			}
 		}
 		return append(pages, calls, ann.get("/console/audit?text="+url.QueryEscape(text)),
-			ann.get("/console/policies?q="+url.QueryEscape(text)+"&caller="+url.QueryEscape(text)),
+			ann.get("/console/policies?tool="+url.QueryEscape(text)+"&caller="+url.QueryEscape(text)),
 			ann.get("/console/policies/rules?q="+url.QueryEscape(text)),
 			ann.get("/console/policies/tool/note?arguments="+url.QueryEscape(text)+"&subject="+url.QueryEscape(text)), ann.get("/console/approvals/"+a.ID))
 	}

@@ -292,6 +292,12 @@ func (s *Served) ToolEntry(name string) (mcp.Entry, bool) {
 	return toolEntry(p), true
 }
 
+// PromptEntry returns a prompt as clients see it in a list.
+func PromptEntry(p *hcl.Prompt) []byte { return promptEntry(p).Modern }
+
+// ResourceEntry returns a resource, or a resource template, as clients see it in a list.
+func ResourceEntry(r *hcl.Resource) []byte { return resourceEntry(r).Modern }
+
 // ServerNames returns the names under which the server is served.
 func (s *Served) ServerNames() mcp.Names {
 	c := s.Config

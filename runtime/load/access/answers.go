@@ -48,7 +48,7 @@ const severalGroups = "groups "
 // answerCallers returns the callers of answer, of whom the first are Everyone and Identified. The surface is that of
 // the configuration.
 func answerCallers(cfg *hcl.Config, s *surface.Surface) []Caller {
-	b := newCallerBuilder(cfg, nil, s)
+	b := newCallerBuilder(cfg, nil, s, toolTargets(cfg.Tools))
 	callers := []Caller{b.first(nil), b.caller(Identified, "", nil, nil)}
 	for _, group := range b.groups() {
 		callers = append(callers, b.caller("group "+group, "", []string{group}, nil))

@@ -43,8 +43,12 @@ const (
 // A caller who is no API key has the scopes of as; without any, every scope that a tool or a rule names, and of people
 // who sign in those that sign_in grants them.
 func Callers(cfg *hcl.Config, as *mcp.Identity) []Caller {
-	b := newCallerBuilder(cfg, as, surface.Of(cfg, nil))
-	b.addNames(signInRule(cfg))
+	return newCallerBuilder(cfg, as, surface.Of(cfg, nil), toolTargets(cfg.Tools)).all(as)
+}
+
+// all returns the callers.
+func (b *callerBuilder) all(as *mcp.Identity) []Caller {
+	b.addNames(signInRule(b.cfg))
 	callers := []Caller{b.first(as)}
 	for _, group := range b.groups() {
 		callers = append(callers, b.caller("group "+group, "", []string{group}, nil))
@@ -82,7 +86,7 @@ func (c Caller) IsPerson() bool {
 // InGroups returns a caller for each text: a group, or several that are joined with +, as in "finance+board". Otherwise
 // the callers are those of Callers.
 func InGroups(cfg *hcl.Config, texts []string, as *mcp.Identity) (callers []Caller) {
-	b := newCallerBuilder(cfg, as, nil)
+	b := newCallerBuilder(cfg, as, nil, toolTargets(cfg.Tools))
 	known := b.groups()
 	for _, text := range texts {
 		groups := []string{text}
@@ -109,19 +113,20 @@ type callerBuilder struct {
 	subjects, groupNames []candidate
 }
 
-// newCallerBuilder returns a builder. A nil surface of the configuration gives no candidates.
-func newCallerBuilder(cfg *hcl.Config, as *mcp.Identity, s *surface.Surface) *callerBuilder {
+// newCallerBuilder returns a builder of the callers that rules about these targets tell apart. A nil surface of the
+// configuration gives no candidates.
+func newCallerBuilder(cfg *hcl.Config, as *mcp.Identity, s *surface.Surface, targets []Target) *callerBuilder {
 	b := &callerBuilder{cfg: cfg, as: *cmp.Or(as, new(mcp.Identity)), named: map[string][]string{}}
 	if s != nil {
 		rules := rulesOf(s)
 		b.subjects, b.groupNames = candidates(rules, "caller.subject"), candidates(rules, "caller.groups")
 	}
-	b.addNames(conditions(cfg)...)
+	b.addNames(conditions(cfg, targets)...)
 	b.scopes = b.as.Scopes
 	if b.scopes == nil {
 		b.scopes = slices.Clone(b.named["caller.scopes"])
-		for _, tool := range cfg.Tools {
-			b.scopes = append(b.scopes, tool.Scopes...)
+		for _, t := range targets {
+			b.scopes = append(b.scopes, t.op.Scopes...)
 		}
 		b.scopes = sortedSet(b.scopes)
 	}
@@ -234,16 +239,19 @@ func (b *callerBuilder) keys() map[string]*hcl.APIKey {
 	return keys
 }
 
-// conditions returns all rules about calls of tools.
-func conditions(cfg *hcl.Config) (all []*hcl.Condition) {
-	for _, tool := range cfg.Tools {
-		all = append(all, tool.Allow)
-		for _, a := range tool.Approvals {
+// conditions returns all rules about calls of some targets.
+func conditions(cfg *hcl.Config, targets []Target) (all []*hcl.Condition) {
+	for _, t := range targets {
+		all = append(all, t.op.Allow)
+		if t.tool == nil {
+			continue
+		}
+		for _, a := range t.tool.Approvals {
 			all = append(all, a.When)
 		}
 	}
 	for _, p := range cfg.Policies {
-		if slices.ContainsFunc(cfg.Tools, func(tool *hcl.Tool) bool { return p.AppliesToTool(tool.Name) }) {
+		if slices.ContainsFunc(targets, func(t Target) bool { return t.applies(p) }) {
 			all = append(all, p.Allow, p.Deny, p.Approve)
 		}
 	}
@@ -251,9 +259,9 @@ func conditions(cfg *hcl.Config) (all []*hcl.Condition) {
 }
 
 // unknownParts returns the claims and headers that rules read and that are not known of a caller in a group.
-func unknownParts(cfg *hcl.Config, callers []Caller) []string {
+func unknownParts(cfg *hcl.Config, targets []Target, callers []Caller) []string {
 	unknown := []string{}
-	for _, rule := range conditions(cfg) {
+	for _, rule := range conditions(cfg, targets) {
 		for _, path := range rule.Traversals() {
 			lacks := func(c Caller) bool { return c.lacks(path) }
 			if slices.ContainsFunc(callers, lacks) {

@@ -45,9 +45,23 @@ type Matrix struct {
 
 // New answers for each tool of a configuration without errors and each caller. It makes no call.
 func New(cfg *hcl.Config, callers []Caller) *Matrix {
-	all := rows(cfg, toolTargets(cfg.Tools), callers)
+	m := newMatrix(cfg, toolTargets(cfg.Tools), callers)
+	m.Needs = identityNotes(cfg)
+	return m
+}
+
+// Of answers for one target and the callers that its rules tell apart, as New does for tools. Selected chooses some
+// of the callers.
+func Of(cfg *hcl.Config, t Target, selected func(Caller) bool) *Matrix {
+	targets := []Target{t}
+	callers := newCallerBuilder(cfg, nil, nil, targets).all(nil)
+	return newMatrix(cfg, targets, slices.DeleteFunc(callers, func(c Caller) bool { return !selected(c) }))
+}
+
+func newMatrix(cfg *hcl.Config, targets []Target, callers []Caller) *Matrix {
+	all := rows(cfg, targets, callers)
 	callers = withoutRepetitions(callers, all)
-	return &Matrix{Callers: callers, Tools: all, Unknown: unknownParts(cfg, callers), Needs: identityNotes(cfg),
+	return &Matrix{Callers: callers, Tools: all, Unknown: unknownParts(cfg, targets, callers),
 		SignIn: signInNotes(cfg, callers)}
 }
 
