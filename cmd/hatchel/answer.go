@@ -4,13 +4,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
 	"path/filepath"
 	"strings"
 
 	"hatchel/hcl"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
+	"hatchel/internal/osfile"
 )
 
 // answerHelp is the part about questions in the help of a command with the flag --answer.
@@ -115,7 +115,7 @@ func rootURI(text string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%s cannot be found: %s", text, err)
 	}
-	return (&url.URL{Scheme: "file", Path: filepath.ToSlash(path)}).String(), nil
+	return osfile.URI(path), nil
 }
 
 // exampleAnswer returns a value for --answer KEY=, quoted for a shell.

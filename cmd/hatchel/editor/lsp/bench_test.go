@@ -21,6 +21,7 @@ import (
 
 	"hatchel/adapters/all"
 	"hatchel/cmd/hatchel/editor"
+	"hatchel/internal/osfile"
 )
 
 // asServer makes the test program a server: benchmarks measure the memory and the time of a process of its own.
@@ -78,7 +79,7 @@ func startServer(b *testing.B, root string) *serverProcess {
 		cmd.Wait()
 	})
 	c := &testClient{t: b, in: in, out: bufio.NewReaderSize(out, 1<<20)}
-	c.send(`{"id":"start","method":"initialize","params":{"rootUri":"` + uriOf(root) + `"}}`)
+	c.send(`{"id":"start","method":"initialize","params":{"rootUri":"` + osfile.URI(root) + `"}}`)
 	c.receive()
 	c.send(`{"method":"initialized","params":{}}`)
 	return &serverProcess{c, cmd.Process.Pid}
@@ -324,7 +325,7 @@ func (c *testClient) editRandomly(path string, old *editor.Text, random *rand.Ra
 	if random.IntN(2) == 0 {
 		change = map[string]any{"text": typed, "range": Range{start, end}}
 	}
-	params, _ := json.Marshal(map[string]any{"textDocument": map[string]any{"uri": uriOf(path), "version": 2},
+	params, _ := json.Marshal(map[string]any{"textDocument": map[string]any{"uri": osfile.URI(path), "version": 2},
 		"contentChanges": []any{change}})
 	c.send(`{"method":"textDocument/didChange","params":` + string(params) + `}`)
 	return editor.NewText(src)

@@ -106,16 +106,17 @@ func changeWatchedFiles(s *Server, p *watchedFilesParams) {
 // pathOf returns the path of a file: URI. A URI of another machine has none.
 func pathOf(uri string) (string, bool) {
 	u, err := url.Parse(uri)
-	if err != nil || u.Scheme != "file" || u.Host != "" && u.Host != "localhost" || u.Path == "" ||
-		!filepath.IsAbs(u.Path) || strings.Contains(u.Path, "\x00") {
+	if err != nil || u.Scheme != "file" || u.Host != "" && u.Host != "localhost" || strings.Contains(u.Path, "\x00") {
 		return "", false
 	}
-	return filepath.Clean(u.Path), true
-}
-
-// uriOf returns the URI of a path.
-func uriOf(path string) string {
-	return (&url.URL{Scheme: "file", Path: filepath.ToSlash(path)}).String()
+	path := u.Path
+	if drive := strings.TrimPrefix(path, "/"); filepath.VolumeName(drive) != "" { // file:///C:/tools of Windows
+		path = drive
+	}
+	if path = filepath.Clean(filepath.FromSlash(path)); !filepath.IsAbs(path) {
+		return "", false
+	}
+	return path, true
 }
 
 // holdsOwn reports whether a directory itself holds a *.hcl file that is part of a configuration.

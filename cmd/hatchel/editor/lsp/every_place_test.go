@@ -16,6 +16,7 @@ import (
 
 	"hatchel/adapters/all"
 	"hatchel/cmd/hatchel/editor"
+	"hatchel/internal/osfile"
 )
 
 // every is the distance in bytes of the places that are asked about. A release asks about each byte.
@@ -32,7 +33,7 @@ func requestMethods() []string {
 // quietClient is a client of an initialized server that may log no error.
 func quietClient(t *testing.T, root string) *testClient {
 	c := newTestClient(t, Options{Kinds: all.Set().Kinds(), Log: slog.New(slog.NewTextHandler(failOnLog{t}, nil))})
-	c.exchange(`{"id":0,"method":"initialize","params":{"rootUri":"` + uriOf(root) + `"}}`)
+	c.exchange(`{"id":0,"method":"initialize","params":{"rootUri":"` + osfile.URI(root) + `"}}`)
 	c.exchange(`{"method":"initialized","params":{}}`)
 	return c
 }
@@ -47,13 +48,13 @@ func (f failOnLog) Write(line []byte) (int, error) {
 // open opens a document, and returns what the server publishes then.
 func (c *testClient) open(path string, text []byte) []string {
 	return c.exchange(notificationText("textDocument/didOpen", map[string]any{"textDocument": map[string]any{
-		"uri": uriOf(path), "languageId": "hcl", "version": 1, "text": string(text)}}))
+		"uri": osfile.URI(path), "languageId": "hcl", "version": 1, "text": string(text)}}))
 }
 
 // change replaces the text of a document. It does not wait for a load.
 func (c *testClient) change(path string, text []byte) {
 	c.send(notificationText("textDocument/didChange", map[string]any{
-		"textDocument":   map[string]any{"uri": uriOf(path), "version": 2},
+		"textDocument":   map[string]any{"uri": osfile.URI(path), "version": 2},
 		"contentChanges": []any{map[string]any{"text": string(text)}}}))
 }
 
@@ -66,7 +67,7 @@ func notificationText(method string, params any) string {
 func (c *testClient) ask(method, path string, at editor.Position) string {
 	c.nextID++
 	params, _ := json.Marshal(map[string]any{
-		"textDocument": documentID{uriOf(path)}, "position": at, "positions": []editor.Position{at},
+		"textDocument": documentID{osfile.URI(path)}, "position": at, "positions": []editor.Position{at},
 		"range":   Range{at, editor.Position{Line: at.Line + 1}},
 		"context": map[string]any{"diagnostics": []any{}}, "newName": "renamed", "options": map[string]any{"tabSize": 2},
 	})
@@ -125,7 +126,7 @@ func TestAllRequestsAnswerAtEveryPlaceOfTheExamples(t *testing.T) {
 				}
 			}
 		}
-		c.exchange(notificationText("textDocument/didClose", documentParams{documentID{uriOf(path)}}))
+		c.exchange(notificationText("textDocument/didClose", documentParams{documentID{osfile.URI(path)}}))
 	}
 }
 
@@ -143,7 +144,7 @@ func TestEveryBeginningOfTheExamplesIsAnswered(t *testing.T) {
 				}
 			}
 		}
-		c.exchange(notificationText("textDocument/didClose", documentParams{documentID{uriOf(path)}}))
+		c.exchange(notificationText("textDocument/didClose", documentParams{documentID{osfile.URI(path)}}))
 	}
 }
 
@@ -155,7 +156,7 @@ func TestTheFilesOfOtherProgramsGetNoDiagnosticsAndNoAnswers(t *testing.T) {
 	for _, path := range sources(t, root) {
 		text := editor.NewText(readFile(t, path))
 		published := c.open(path, text.Src)
-		published = append(published, c.exchange(notificationText("textDocument/didSave", documentParams{documentID{uriOf(path)}}))...)
+		published = append(published, c.exchange(notificationText("textDocument/didSave", documentParams{documentID{osfile.URI(path)}}))...)
 		if len(published) > 0 {
 			t.Errorf("%s: %s", path, published)
 		}

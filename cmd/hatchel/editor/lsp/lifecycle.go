@@ -3,8 +3,11 @@ package lsp
 import (
 	"encoding/json"
 	"io"
+	"path/filepath"
 	"slices"
 	"time"
+
+	"hatchel/internal/osfile"
 )
 
 // initialize answers the first request of a client.
@@ -24,8 +27,8 @@ func initialize(s *Server, m *message) {
 	case len(s.roots) > 0:
 	case p.RootURI != nil:
 		s.addRoot(*p.RootURI)
-	case p.RootPath != nil:
-		s.addRoot(uriOf(*p.RootPath))
+	case p.RootPath != nil && filepath.IsAbs(*p.RootPath):
+		s.addRoot(osfile.URI(*p.RootPath))
 	}
 	s.watches = p.Capabilities.Workspace.Watch.Dynamic
 	var options initializationOptions

@@ -5,6 +5,7 @@ import (
 
 	"hatchel/cmd/hatchel/editor"
 	"hatchel/hcl/diag"
+	"hatchel/internal/osfile"
 )
 
 // view is what a request about a document is answered from. It is immutable.
@@ -42,7 +43,7 @@ func (v *view) uriOfFile(path string) string {
 	if uri, open := v.uris[path]; open {
 		return uri
 	}
-	return uriOf(path)
+	return osfile.URI(path)
 }
 
 // offset returns the byte of the file at a position of the document. What is near a syntax error is at its end.
