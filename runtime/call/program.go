@@ -103,6 +103,9 @@ func (p *Program) serve(
 	return c.outcome(failed, req.Caller.Revision), nil
 }
 
+// HeaderInputs returns the inputs that modern clients repeat in headers.
+func (p *Program) HeaderInputs() []mcp.HeaderInput { return p.headerInputs }
+
 // headerInputs returns the inputs that modern clients repeat in headers.
 func headerInputs(t *schema.Type, path ...string) (out []mcp.HeaderInput) {
 	for _, m := range t.Members {

@@ -46,6 +46,9 @@ type Options struct {
 	IsLocal func(*http.Request) bool                         // this machine made the request, and no proxy
 	Refused func(r *http.Request, status int, reason string) // records a request that is not authorized
 	SignIns SignIns                                          // is used while there is a sign_in block
+
+	// Endpoint says how clients reach a tool, for a person who has sent a request; nil for a tool that none reaches.
+	Endpoint func(*http.Request, *hcl.Tool) *Endpoint
 }
 
 // Console is an http.Handler for /console and what is below. It is safe for concurrent use.

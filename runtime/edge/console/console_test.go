@@ -20,6 +20,7 @@ import (
 	"golang.org/x/net/html"
 
 	"hatchel/adapters/all"
+	"hatchel/hcl"
 	"hatchel/runtime"
 	"hatchel/runtime/durable/store"
 	"hatchel/runtime/edge/console"
@@ -66,6 +67,9 @@ func newSiteWith(t testing.TB, config string, state *store.State) *site {
 		Remote:  func(r *http.Request) string { return r.RemoteAddr },
 		IsLocal: func(*http.Request) bool { return s.local },
 		Reload:  func(ctx context.Context) error { return s.reload(ctx) },
+		Endpoint: func(*http.Request, *hcl.Tool) *console.Endpoint {
+			return &console.Endpoint{URL: "https://tools.example/mcp", Entry: "{}", HasKey: true}
+		},
 		Refused: func(r *http.Request, _ int, reason string) {
 			s.refused = append(s.refused, reason)
 			s.refusedOf = mcp.IdentityOf(r.Context())

@@ -50,6 +50,7 @@ var routes = []route{
 	{"GET /console/tools", permitViewer, (*Console).tools, ""},
 	{"GET /console/tools/{name}", permitViewer, (*Console).tool, ""},
 	{"POST /console/tools/{name}/plan", permitPlan, (*Console).plan, ""},
+	{"POST /console/tools/{name}/copy", permitPlan, (*Console).copyCall, ""},
 	{"POST /console/tools/{name}/call", permitCall, (*Console).call, ""},
 	{"GET /console/prompts", permitViewer, listDocuments("prompt"), ""},
 	{"GET /console/prompts/{name}", permitViewer, showDocument("prompt"), ""},

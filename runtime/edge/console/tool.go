@@ -41,6 +41,9 @@ func (c *Console) tool(q *request) (*answer, error) {
 	if data.Try, err = newTry(q, data.Tool, prefill(q, data.Input)); err != nil {
 		return nil, err
 	}
+	if p, ok := g.Program(data.Name); ok && data.Try != nil {
+		c.addCommands(q, data.Try, p)
+	}
 	data.Charts = c.chartsOf(q, data.Name)
 	return &answer{template: "tool", title: data.Name, data: data}, c.addCalls(q, data)
 }

@@ -22,6 +22,7 @@ import (
 // tryData is the part of the page of a tool where it is tried.
 type tryData struct {
 	Plan, Call string // where the form posts to; Call is empty where tools are not called
+	Copy       string // where it posts to for its Commands
 	Tool       string
 	Form       *field
 	Raw        *string  // all arguments as JSON, in place of the Form; empty if any is sensitive
@@ -31,8 +32,11 @@ type tryData struct {
 	Refused string // why there is no plan
 	Result  *result
 
-	typed  string // Raw, also of sensitive arguments
-	hidden *scrub.Scrubber
+	Commands []command // of the same call
+
+	entered []byte // as JSON; nil until they were read
+	typed   string // Raw, also of sensitive arguments
+	hidden  *scrub.Scrubber
 }
 
 // planned is what a call would do.
@@ -49,7 +53,8 @@ func newTry(q *request, t *hcl.Tool, posted url.Values) (*tryData, error) {
 	if q.block.Try == hcl.TryNone {
 		return nil, nil
 	}
-	data := &tryData{Tool: toolPath(t.Name), Plan: toolPath(t.Name) + "/plan"}
+	data := &tryData{Tool: toolPath(t.Name), Plan: toolPath(t.Name) + "/plan",
+		Copy: toolPath(t.Name) + "/copy"}
 	if q.block.Try == hcl.TryCall && t.Listed {
 		data.Call = toolPath(t.Name) + "/call"
 	}
@@ -85,11 +90,7 @@ func prefill(q *request, input *schema.Type) url.Values {
 // arguments returns the arguments that were entered, as the server accepts them. It reports false for a form with
 // problems. Checking them ends with the timeout of the tool.
 func (d *tryData) arguments(ctx context.Context, t *hcl.Tool, l schema.Lenience) (text []byte, ok bool) {
-	if d.Raw != nil {
-		text = []byte(d.typed)
-	} else {
-		text = d.Form.arguments()
-	}
+	text = d.enteredArguments()
 	ctx, cancel := context.WithTimeout(ctx, t.Timeout)
 	defer cancel()
 	budget := formBudget{&functions.Context{Call: ctx}}
@@ -114,6 +115,18 @@ func (d *tryData) arguments(ctx context.Context, t *hcl.Tool, l schema.Lenience)
 	return text, !d.Form.hasProblems()
 }
 
+// enteredArguments returns what was entered as JSON, which need not be valid.
+func (d *tryData) enteredArguments() []byte {
+	switch {
+	case d.entered != nil:
+	case d.Raw != nil:
+		d.entered = []byte(d.typed)
+	default:
+		d.entered = d.Form.arguments()
+	}
+	return d.entered
+}
+
 // formBudget is what the arguments of a form may take, whose text has a maximum length.
 type formBudget struct{ *functions.Context }
 
@@ -127,7 +140,10 @@ func (c *Console) call(q *request) (*answer, error) {
 	return c.try(q, c.makeCall)
 }
 
-// try reads the form of a tool and, if it has no mistakes, does something with its arguments.
+// copyCall shows what makes the call of a form elsewhere.
+func (c *Console) copyCall(q *request) (*answer, error) { return c.try(q, nil) }
+
+// try reads the form of a tool and, if it has no mistakes, does something with its arguments; nil for nothing.
 func (c *Console) try(q *request, do func(*request, *call.Program, *tryData, []byte) error) (*answer, error) {
 	g, err := c.admit(q)
 	if err != nil {
@@ -142,13 +158,16 @@ func (c *Console) try(q *request, do func(*request, *call.Program, *tryData, []b
 		return nil, err
 	}
 	out := &answer{template: "tool", title: page.Name, data: page}
-	if !q.PostForm.Has("add") && !q.PostForm.Has("remove") {
+	if do != nil && !q.PostForm.Has("add") && !q.PostForm.Has("remove") {
 		arguments, ok := page.Try.arguments(q.Context(), page.Tool, g.Config.Server.Lenience)
 		if !ok {
 			out.status = http.StatusUnprocessableEntity
 		} else if err := do(q, p, page.Try, arguments); err != nil {
 			return nil, err
 		}
+	}
+	if c.addCommands(q, page.Try, p); do == nil && page.Try.Commands == nil {
+		out.status = http.StatusUnprocessableEntity
 	}
 	return out, c.addCalls(q, page)
 }

@@ -144,6 +144,31 @@ func (in HeaderInput) check(h http.Header, arguments []byte) *Error {
 	return nil
 }
 
+// Repeat returns the header that repeats the argument, as clients send it. It reports false for arguments that have
+// nothing to repeat.
+func (in HeaderInput) Repeat(arguments []byte) (name, text string, ok bool) {
+	value, ok := jsonscan.Lookup(arguments, in.path...)
+	if !ok || strings.ContainsRune("{[n", rune(value[0])) {
+		return "", "", false
+	}
+	if text, ok = jsonscan.Text(value); !ok {
+		return in.key, string(value), true
+	}
+	return in.key, encodeHeader(text), true
+}
+
+// encodeHeader encodes a text that a header cannot contain as it is.
+func encodeHeader(text string) string {
+	plain := !strings.HasPrefix(text, "=?base64?") && strings.TrimSpace(text) == text
+	for _, c := range []byte(text) {
+		plain = plain && ' ' <= c && c <= '~'
+	}
+	if plain {
+		return text
+	}
+	return "=?base64?" + base64.StdEncoding.EncodeToString([]byte(text)) + "?="
+}
+
 // sameValue compares a header with a scanned string, boolean or integer.
 func sameValue(header string, value []byte) bool {
 	switch value[0] {

@@ -12,7 +12,7 @@ import (
 func (s *Server) newConsole() *console.Console {
 	return console.New(console.Options{
 		Host: s.Host, Server: s.mcp, Log: s.Log.Logger, Remote: s.clientAddress, IsLocal: isLocalConnection,
-		SignIns: s.signIn,
+		SignIns: s.signIn, Endpoint: s.endpointOf,
 		Reload: func(ctx context.Context) error {
 			_, err := s.Reloader.Reload(ctx, "the console")
 			return err

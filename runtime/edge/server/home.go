@@ -12,8 +12,11 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
+	"hatchel/hcl"
+	"hatchel/runtime/edge/console"
 	"hatchel/runtime/edge/mcp"
 	"hatchel/runtime/stage/approval"
 )
@@ -198,6 +201,11 @@ func (s *Server) consoleBase(r *http.Request, base *url.URL) *url.URL {
 	if at == nil {
 		return base
 	}
+	return s.listenerURL(at, base)
+}
+
+// listenerURL returns the URL of a listener of the server, for a client that has reached another one at a URL.
+func (s *Server) listenerURL(at net.Addr, base *url.URL) *url.URL {
 	host, port, err := net.SplitHostPort(at.String())
 	if err != nil {
 		return base
@@ -209,5 +217,38 @@ func (s *Server) consoleBase(r *http.Request, base *url.URL) *url.URL {
 	if s.Host.Certificates() != nil {
 		out.Scheme = "https"
 	}
+	return out
+}
+
+// endpointOf says how clients reach a tool, for a person in the console.
+func (s *Server) endpointOf(r *http.Request, t *hcl.Tool) *console.Endpoint {
+	current := s.Host.Current()
+	only := slices.IndexFunc(current.Config.Toolsets, func(set *hcl.Toolset) bool { return set.Name == s.Toolset })
+	if !t.Listed || only >= 0 && !current.Config.Toolsets[only].HasTool(t.Name) {
+		return nil
+	}
+	out, entry := &console.Endpoint{Dir: current.Env.Dir}, map[string]any{}
+	base := current.ServerNames().URL(r)
+	at, isServed := s.address.Load().(net.Addr)
+	a := current.Config.Auth
+	switch {
+	case current.SignIn != nil:
+		out.URL = current.SignIn.Decl.Resource("")
+	case !isServed && s.Host.ConsoleAddr() != nil:
+		entry["command"], entry["args"] = "hatchel", []string{"serve", "--stdio", current.Env.Dir}
+	case s.Host.ConsoleAddr() != nil:
+		out.URL = s.listenerURL(at, base).JoinPath("mcp").String()
+	default:
+		out.URL = base.JoinPath("mcp").String()
+	}
+	if out.URL != "" {
+		entry["type"], entry["url"] = "http", out.URL
+		out.HasKey = a != nil && (current.SignIn != nil || len(a.Keys)+len(a.Issuers)+len(a.Introspections) > 0)
+		if out.HasKey && current.SignIn == nil {
+			entry["headers"] = map[string]string{"Authorization": "Bearer ${HATCHEL_KEY}"}
+		}
+	}
+	name := clientName(current.Config.Server.Name)
+	out.Entry = indented(map[string]any{"mcpServers": map[string]any{name: entry}})
 	return out
 }

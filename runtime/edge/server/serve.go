@@ -54,6 +54,7 @@ func (s *Server) Serve(ctx, force context.Context, l *Listener) error {
 			}
 		},
 	}
+	s.address.Store(l.Addr())
 	endpoint.LimitResets(web, s.Log.Logger, s.Host.Telemetry().ResetsRefused)
 	served := make(chan error, 1)
 	go func() { served <- web.Serve(endpoint.WithTLS(l, s.Host.TLSConfig)) }()

@@ -44,7 +44,8 @@ type Server struct {
 	mcp      *mcp.Server
 	console  *console.Console
 	signIn   *signin.Server
-	stopping atomic.Bool // the shutdown has begun
+	stopping atomic.Bool  // the shutdown has begun
+	address  atomic.Value // the net.Addr of the listener of Serve
 }
 
 // New returns a Server and makes it the receiver of the host's notifications.

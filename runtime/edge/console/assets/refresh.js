@@ -10,7 +10,7 @@ const interval = 5000;
  * Changes an element until it is as another one. What people have opened, entered or chosen stays.
  * @param {Element} from @param {Element} to
  */
-function morph(from, to) {
+export function morph(from, to) {
   if (from.isEqualNode(to)) return;
   const keeps = from instanceof HTMLDetailsElement ? ["open"] : from.matches("input, select, textarea") ? ["value", "checked"] : [];
   for (const { name } of Array.from(from.attributes))

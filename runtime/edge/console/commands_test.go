@@ -1,0 +1,77 @@
+package console_test
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+)
+
+// copied returns the command with an id on a page.
+func (r *reply) copied(id string) string {
+	for n := range r.find(id).Descendants() {
+		if n.Data == "pre" {
+			return textOf(n)
+		}
+	}
+	return ""
+}
+
+func TestACallIsCopiedAsItIsEntered(t *testing.T) {
+	s := newSite(t, `console {}
+tool "t" {
+  description = "d"
+  input "order" { type = integer }
+  input "note" { type = optional(nullable(string)) }
+  input "tags" { type = optional(list(string)) }
+  input "pin" {
+    type      = string
+    sensitive = true
+  }
+  input "card" {
+    type = optional(object({ holder = string, number = string }))
+  }
+  text = "x"
+}
+tool "unlisted" {
+  description = "d"
+  listed      = false
+  text        = "x"
+}`)
+	v := s.withTicket()
+	page := v.get("/console/tools/t")
+	const begin = "hatchel call --server https://tools.example t "
+	if got := page.copied("copy-call"); got != begin+"order='<order>' pin='<pin>'" {
+		t.Errorf("a new form: %s", got)
+	}
+	for _, c := range []struct{ posted, want string }{
+		{"input.order=7&input.note=it's+a+%22test%22+$HOME", `order=7 note='it'\''s a "test" $HOME' pin='<pin>'`},
+		{"input.order=7&input.note=-1", `order=7 note=-1 pin='<pin>'`},
+		{"input.order=x&input.note?=empty", `'{"order":"x","note":"","pin":"<pin>"}'`},
+		{"input.order=7&input.note?=null", `'{"order":7,"note":null,"pin":"<pin>"}'`},
+		{"input.order=7&input.note=a\u202eb", `'{"order":7,"note":"a\u202eb","pin":"<pin>"}'`},
+		{"input.order=7&input.pin=hunter2&input.note=hunter2", ""},
+		{"input.order=7&input.tags[]=0&input.tags[0]=a b", `order=7 tags='["a b"]' pin='<pin>'`},
+		{"input.order=7&input.card.holder=Ada", `order=7 card='{"holder":"Ada","number":"<number>"}' pin='<pin>'`},
+	} {
+		form := page.controls("form")
+		posted, err := url.ParseQuery(strings.ReplaceAll(strings.ReplaceAll(c.posted, "\\u202e", "\u202e"), " ", "+"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, values := range posted {
+			form[name] = values
+		}
+		got := v.post("/console/tools/t/copy", form)
+		if call := got.copied("copy-call"); c.want != "" && call != begin+c.want {
+			t.Errorf("%s is %s\nand not %s", c.posted, call, begin+c.want)
+		}
+		if curl := got.copied("copy-curl"); strings.Contains(textOf(got.find("copy")), "hunter2") || !strings.HasPrefix(curl, "curl ") {
+			t.Errorf("%s: %s", c.posted, textOf(got.find("copy")))
+		}
+	}
+	form := v.get("/console/tools/t?as=json").controls("form")
+	form.Set("arguments", "{")
+	if got := v.post("/console/tools/t/copy", form); got.status != 422 || got.find("copy-call") != nil {
+		t.Errorf("what is no JSON: %d", got.status)
+	}
+}
