@@ -112,8 +112,9 @@ func (c *Console) policy(q *request) (*answer, error) {
 	}
 	values := q.URL.Query()
 	data := &policyData{Kind: kind, Name: t.name, Page: t.page, Facts: t.facts(g.Config), Ask: askData{
-		Label: "Arguments, as JSON", Example: "{}", Arguments: strings.TrimSpace(values.Get("arguments")), Subject: values.Get("subject"),
-		Groups: values.Get("groups"), Claims: strings.TrimSpace(values.Get("claims")), As: permitOperator(c, q) == "",
+		Label: "Arguments, as JSON", Example: "{}", As: permitOperator(c, q) == "",
+		Arguments: strings.TrimSpace(values.Get("arguments")), Subject: values.Get("subject"),
+		Groups: values.Get("groups"), Claims: strings.TrimSpace(values.Get("claims")),
 	}}
 	out := &answer{template: "policy", title: t.name + ", policies", data: data}
 	if kind == "resource" {
