@@ -40,7 +40,7 @@ type matrixRow struct {
 }
 
 const (
-	toolsPerMatrix   = 100
+	toolsPerMatrix   = 50
 	callersPerMatrix = 12
 	selfName         = "you"
 )

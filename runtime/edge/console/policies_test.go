@@ -267,7 +267,7 @@ func TestTheMatrixOfManyToolsIsSmall(t *testing.T) {
 		}
 	}
 	page := v.get("/console/policies?page=2")
-	if got := textOf(page.find("summary")); got != "101 to 200 of 200 tools, 1 to 12 of 14 callers" || page.find("callers-after") == nil {
+	if got := textOf(page.find("summary")); got != "51 to 100 of 200 tools, 1 to 12 of 14 callers" || page.find("callers-after") == nil {
 		t.Errorf("the second page: %s", got)
 	}
 }
