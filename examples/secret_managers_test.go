@@ -63,9 +63,9 @@ func TestSecretsOfManagersAreFollowed(t *testing.T) {
 			}))
 			t.Cleanup(shop.Close)
 			f := secretRecipe(t, recipe.text, "https://shop.example", shop.URL)
-			source := f.file("value")
+			source, lost := f.file("value"), "is not renewed"
 			if strings.Contains(recipe.text, "/run/secrets/") {
-				source = f.file("run/secrets/shop/token")
+				source, lost = f.file("run/secrets/shop/token"), "is not available"
 			}
 			s := f.serve()
 			sends := func(token string) bool {
@@ -79,8 +79,12 @@ func TestSecretsOfManagersAreFollowed(t *testing.T) {
 			}
 			f.write("next", "the second value\n")
 			f.must(os.Rename(f.file("next"), source))
-			eventually(t, "a request has the second value", func() bool { return sends("the second value") })
+			s.prints(`changed="list_orders connection http shop"`)
+			if !sends("the second value") {
+				t.Errorf("after the reload, the request has %q", sent.Load())
+			}
 			f.must(os.Remove(source))
+			s.prints(lost)
 			eventually(t, "the server reports that the secret is missing", func() bool {
 				_, state := s.knock(http.MethodGet, "/readyz", "")
 				return strings.Contains(state, `"stale": true`)
