@@ -33,8 +33,7 @@ const (
 	oneCallKinds  = "tool_step tool_result " + approvalKinds
 	taskKinds     = "task.finished tool_call tool_step " + approvalKinds
 	reloadKinds   = "reload"
-	stateKinds    = "reload connection upstream tool_result " + approvalKinds
-	overviewKinds = "reload connection upstream " + approvalKinds // calls are counted every few seconds
+	stateKinds    = "reload connection upstream " + approvalKinds // calls are counted every few seconds
 )
 
 // routes are all pages and all that forms post to.
@@ -46,7 +45,7 @@ var routes = []route{
 	{"GET " + ticketPath, nil, (*Console).redeemTicket, ""},
 	{"POST " + signOutPath, permitSignedIn, (*Console).signOut, ""},
 	{"GET " + home, permitSignedIn, (*Console).missingPage, ""},
-	{"GET /console/{$}", permitViewer, (*Console).overview, overviewKinds},
+	{"GET /console/{$}", permitViewer, (*Console).overview, stateKinds},
 	{"GET /console/tools", permitViewer, (*Console).tools, ""},
 	{"GET /console/tools/{name}", permitViewer, (*Console).tool, ""},
 	{"POST /console/tools/{name}/plan", permitPlan, (*Console).plan, ""},
