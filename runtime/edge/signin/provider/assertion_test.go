@@ -104,7 +104,7 @@ func TestFaultsOfAssertionsAreRefused(t *testing.T) {
 		"long ID":                  {idJAG, map[string]any{"jti": strings.Repeat("x", 257)}, "jti"},
 		"no iat":                   {idJAG, map[string]any{"iat": nil}, "iat"},
 		"no exp":                   {idJAG, map[string]any{"exp": nil}, "is not a valid token"},
-		"long life":                {idJAG, map[string]any{"exp": now + 601}, "longer than 10m"},
+		"long life":                {idJAG, map[string]any{"iat": now, "exp": now + 601}, "longer than 10m"},
 		"old and long":             {idJAG, map[string]any{"iat": now - 500, "exp": now + 200}, "longer than 10m"},
 		"expired":                  {idJAG, map[string]any{"iat": now - 300, "exp": now - 61}, "has expired"},
 		"issued later":             {idJAG, map[string]any{"iat": now + 150, "exp": now + 200}, "not valid yet"},
