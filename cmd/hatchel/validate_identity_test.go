@@ -99,6 +99,7 @@ tool "wrong" {
 	const want = `3:1: Connection failed: desk[us]: no connection to the database: nothing listens on 127.0.0.1:1
 6:15: Callers not kept apart: desk[eu]: The role @boss is a superuser, so app.tenant filters nothing.
 6:15: Callers not kept apart: desk[eu]: The login "@app" may not become @ro: GRANT @ro TO @app
+7:17: Callers not kept apart: desk[eu]: No table of the tools has a policy, so app.tenant filters nothing. Let a policy of each table with rows of several callers read it, as in ALTER TABLE @shop.invoices ENABLE ROW LEVEL SECURITY; CREATE POLICY … USING (… = current_setting('app.tenant'))
 15:24: Backend refused: The database rejects the statement as @boss on desk[eu]: column "nothing" does not exist.
 `
 	if got = strings.ReplaceAll(got, prefix+"_", "@"); got != want {

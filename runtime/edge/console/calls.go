@@ -112,10 +112,10 @@ func (c *Console) recentCalls(
 
 // record returns what a record of the audit log would have of the call, so that the same filter selects both.
 func (v *callView) record() *audit.Record {
-	r := &audit.Record{
-		Event: audit.EventIntent, Time: v.Began, Name: v.Tool,
-		Caller: audit.Caller{Subject: v.Subject, Client: v.ClientName()},
-	}
+	r := audit.NewRecord(audit.EventIntent, audit.Common{
+		Name: v.Tool, Caller: audit.Caller{Subject: v.Subject, Client: v.ClientName()},
+	})
+	r.Time = v.Began
 	if v.End != nil {
 		r.Event, r.Outcome, r.Rule = audit.EventCall, v.End.Outcome, v.End.Rule
 	}
