@@ -34,7 +34,7 @@ func (e *SyntaxError) Unwrap() error { return e.cause }
 
 // Scanner reads one JSON text. It returns slices of the text. Beyond the grammar it rejects input
 // that JSON readers interpret differently: invalid UTF-8, nesting beyond a limit and, unless they are
-// allowed, lone surrogates and duplicate keys. Every error is a [*SyntaxError]. Use [New] or
+// allowed, lone surrogates and duplicate keys. Every error is a [*SyntaxError], or that of a [Step]. Use [New] or
 // [Scanner.Reset] to prepare a Scanner. It must not be used concurrently.
 type Scanner struct {
 	data     []byte
@@ -47,6 +47,8 @@ type Scanner struct {
 	keys            []uint32  // the keys of all open objects, innermost last: see keyAt
 	decoded         [2][]byte // two keys with escape sequences, while they are compared
 	keyPos          int       // the offset of the last key
+
+	step Step // nil for none
 
 	lossy    bool // U+FFFD replaces a lone surrogate
 	replaced int  // how often
@@ -70,6 +72,23 @@ func NewLossy(data []byte, maxDepth int) Scanner {
 	s.lossy = true
 	return s
 }
+
+// Step is a budget of time for long strings. It is called with a number of bytes before as many are read or decoded, and
+// its error, which the Scanner returns as it is, ends that.
+type Step func(bytes int) error
+
+// stepBytes is of how many bytes of a string a Step is asked at once.
+const stepBytes = 64 << 10
+
+func (s Step) take() error {
+	if s == nil {
+		return nil
+	}
+	return s(stepBytes)
+}
+
+// SetStep makes s call step for strings of more than 64 KiB. Reset ends that.
+func (s *Scanner) SetStep(step Step) { s.step = step }
 
 // Replaced returns how many lone surrogates were read.
 func (s *Scanner) Replaced() int { return s.replaced }
@@ -247,10 +266,13 @@ func (s *Scanner) Key(mark int) ([]byte, error) {
 	if !more {
 		return nil, err
 	}
-	if escaped {
-		key = Unescape(make([]byte, 0, len(key)), key)
+	switch {
+	case !escaped:
+		return key, nil
+	case len(key) <= maxDecoded:
+		return Unescape(make([]byte, 0, len(key)), key), nil
 	}
-	return key, nil
+	return unescapedSteps(key, s.step)
 }
 
 // nextKey reads the next key of an object, which is returned as it is written. It reports false at the end of the

@@ -129,10 +129,17 @@ var hexValues = func() (values [256]rune) {
 
 // Unescape appends the decoded content of a string that a Scanner has accepted.
 func Unescape(dst, content []byte) []byte {
-	for i := 0; ; {
+	dst, _ = unescapePart(dst, content, 0, len(content))
+	return dst
+}
+
+// unescapePart appends the decoded content from i on, up to the first escape sequence that ends at to or behind it. It
+// returns where that is; the length of content if there is none.
+func unescapePart(dst, content []byte, i, to int) ([]byte, int) {
+	for {
 		dst, i = appendUnescaped(dst, content, i)
 		if i == len(content) {
-			return dst
+			return dst, i
 		}
 		n := 2
 		switch e := content[i+1]; e {
@@ -153,7 +160,9 @@ func Unescape(dst, content []byte) []byte {
 		default:
 			dst = append(dst, e)
 		}
-		i += n
+		if i += n; i >= to {
+			return dst, i
+		}
 	}
 }
 
@@ -192,7 +201,7 @@ func Text(value []byte) (string, bool) {
 // unescaped is Unescape for a text of its own, whose memory has the length of the text: callers reserve memory by that.
 func unescaped(content []byte) string {
 	if len(content) > maxDecoded {
-		text := Unescape(make([]byte, 0, unescapedLen(content)), content)
+		text, _ := unescapedSteps(content, nil)
 		return unsafe.String(unsafe.SliceData(text), len(text))
 	}
 	b := decoded.Get().(*[]byte)
@@ -207,12 +216,31 @@ var decoded = sync.Pool{New: func() any { return new([]byte) }}
 
 const maxDecoded = 256 << 10 // bytes of a text that is decoded into a buffer that is kept
 
-// unescapedLen returns the length of what Unescape appends.
-func unescapedLen(content []byte) (length int) {
-	for i := 0; ; {
+// unescapedSteps is Unescape for a text of its own. It calls step, unless it is nil, before parts of the content.
+func unescapedSteps(content []byte, step Step) ([]byte, error) {
+	length, n := 0, 0
+	for i := 0; i < len(content); length += n {
+		if err := step.take(); err != nil {
+			return nil, err
+		}
+		n, i = unescapedLen(content, i, i+stepBytes)
+	}
+	text := make([]byte, 0, length)
+	for i := 0; i < len(content); {
+		if err := step.take(); err != nil {
+			return nil, err
+		}
+		text, i = unescapePart(text, content, i, i+stepBytes)
+	}
+	return text, nil
+}
+
+// unescapedLen returns the length of what unescapePart appends, and where that ends.
+func unescapedLen(content []byte, i, to int) (length, end int) {
+	for i < to {
 		escape := skipUnescaped(content, i)
 		if length += escape - i; escape == len(content) {
-			return length
+			return length, escape
 		}
 		n, decoded := 2, 1
 		if content[escape+1] == 'u' {
@@ -224,6 +252,7 @@ func unescapedLen(content []byte) (length int) {
 		}
 		i, length = escape+n, length+decoded
 	}
+	return length, i
 }
 
 // AppendText appends the decoded string that a scanned value is. It reports false for any other value.

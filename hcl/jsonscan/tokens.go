@@ -1,6 +1,9 @@
 package jsonscan
 
-import "unicode/utf8"
+import (
+	"unicode/utf8"
+	"unsafe"
+)
 
 // Text reads the string that Peek announced with a quote and returns it decoded.
 func (s *Scanner) Text() (string, error) {
@@ -10,16 +13,26 @@ func (s *Scanner) Text() (string, error) {
 		return "", err
 	}
 	content := s.data[start+1 : s.pos-1]
-	if escaped {
+	switch {
+	case !escaped:
+		return string(content), nil
+	case len(content) <= maxDecoded:
 		return unescaped(content), nil
 	}
-	return string(content), nil
+	text, err := unescapedSteps(content, s.step)
+	return unsafe.String(unsafe.SliceData(text), len(text)), err
 }
 
 // readString reads a string and reports whether it has escape sequences.
 func (s *Scanner) readString() (escaped bool, err error) {
 	d, i := s.data, s.pos+1
-	for {
+	for next := i + stepBytes; ; {
+		if i >= next {
+			if err := s.step.take(); err != nil {
+				return false, err
+			}
+			next = i + stepBytes
+		}
 		i = skipPlain(d, i)
 		if i >= len(d) {
 			return false, s.failAt(i, "the text ends inside a string")

@@ -140,6 +140,9 @@ func decodeText(s *jsonscan.Scanner, step Step) (any, error) {
 // replaces each lone surrogate. It returns how many there were.
 func DecodeLossy(src []byte, step Step) (v any, replaced int, err error) {
 	s := jsonscan.NewLossy(src, MaxDepth)
+	if step != nil {
+		s.SetStep(func(bytes int) error { return step(bytes / bytesOfElement) })
+	}
 	v, err = decodeText(&s, step)
 	return v, s.Replaced(), err
 }

@@ -69,7 +69,7 @@ func large() map[string]any {
 		"long":   list(func(i int) any { return strings.Repeat("x", 1<<10) + fmt.Sprint(i) })[:12_000],
 		"huge":   []any{text("a"), text("a")},
 		"nested": map[string]any{"a": list(func(i int) any { return map[string]any{"b": i} })[:100_000]},
-		"a":      text("a"), "commas": text("a,"), "lines": text("abcdefg\n"), "wide": text("é"), "json": `"` + text(`\n`) + `"`, "plain": `"` + text(`a`) + `"`,
+		"a":      text("a"), "commas": text("a,"), "lines": text("abcdefg\n"), "wide": text("é"), "json": `"` + text(`\n`) + `"`, "plain": `"` + text(`a`) + `"`, "escapedKey": `{"` + text(`\n`) + `":1}`, "wideText": `"` + text("é") + `"`,
 		"list": "[" + strings.Repeat("1,", 1<<20) + "1]", "spaces": text(" ") + "1", "digits": text("7"), "csv": "a\n" + text("b"), "quoted": "a\n\"" + text("b\n") + "\"",
 		"base64": text("QUFB"), "percent": text("%%"), "escapes": text("%20"), "n": digits, "quotes": text("\""), "keys": `{"` + text("k") + `":1}`, "url": "https://a.example/?" + text("a=b&"),
 	}
@@ -111,7 +111,7 @@ func computations() (programs []string) {
 func calls() (programs []string) {
 	kinds := map[functions.Kind][]string{
 		functions.List: {"ints", "texts", "numbers", "lists", "long", "pairs", "bools", "huge"}, functions.Object: {"object", "nested"}, functions.Number: {"n"}, functions.Integer: {"2000000", "3"},
-		functions.String: {"a", "commas", "lines", "wide", "json", "plain", "list", "spaces", "digits", "csv", "quoted", "base64", "percent", "escapes", "quotes", "keys", "url", `","`, `"a"`, `""`},
+		functions.String: {"a", "commas", "lines", "wide", "json", "plain", "list", "spaces", "digits", "csv", "quoted", "base64", "percent", "escapes", "quotes", "keys", "url", "escapedKey", "wideText", `","`, `"a"`, `""`},
 		functions.Bytes:  {"a", "base64", "wide"}, functions.Any: {"ints", "texts", "object", "nested", "a", "wide", "json", "n", "digits", "long", "huge", "lists"},
 	}
 	table := functions.Table()
