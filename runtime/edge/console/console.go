@@ -180,6 +180,7 @@ type answer struct {
 	data     any
 	status   int    // 0 for 200
 	live     string // kinds of events after which the page may have changed; empty for one that is not kept up to date
+	page     string // its address, if a form has posted to another one
 	location string // instead of all else
 }
 
@@ -288,7 +289,7 @@ func (c *Console) answer(q *request, rt route) (*answer, error) {
 		}
 	}
 	out, err := rt.handle(c, q)
-	if out != nil && !post {
+	if out != nil {
 		out.live = rt.live
 	}
 	return out, err

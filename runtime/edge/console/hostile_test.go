@@ -29,11 +29,12 @@ func hostileTexts() (texts []string) {
 	return texts
 }
 
-// shapeOf returns the elements and attributes of a page, without what they say.
+// shapeOf returns the elements and attributes of a page, without what they say, and without charts, which count calls.
 func shapeOf(n *html.Node) string {
 	var out strings.Builder
 	for d := range n.Descendants() {
-		if d.Type != html.ElementNode {
+		inCharts := slices.ContainsFunc(slices.Collect(d.Ancestors()), func(a *html.Node) bool { return attr(a, "id") == "charts" })
+		if d.Type != html.ElementNode || inCharts || attr(d, "id") == "charts" {
 			continue
 		}
 		out.WriteString("\n" + d.Data)

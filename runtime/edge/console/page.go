@@ -30,6 +30,7 @@ const (
 const (
 	approvalKinds = "approval.requested approval.decided"
 	callKinds     = "tool_call " + oneCallKinds
+	toolKinds     = "tool_call tool_result reload " + approvalKinds
 	oneCallKinds  = "tool_step tool_result " + approvalKinds
 	taskKinds     = "task.finished tool_call tool_step " + approvalKinds
 	reloadKinds   = "reload"
@@ -46,11 +47,11 @@ var routes = []route{
 	{"POST " + signOutPath, permitSignedIn, (*Console).signOut, ""},
 	{"GET " + home, permitSignedIn, (*Console).missingPage, ""},
 	{"GET /console/{$}", permitViewer, (*Console).overview, stateKinds},
-	{"GET /console/tools", permitViewer, (*Console).tools, ""},
-	{"GET /console/tools/{name}", permitViewer, (*Console).tool, ""},
-	{"POST /console/tools/{name}/plan", permitPlan, (*Console).plan, ""},
-	{"POST /console/tools/{name}/copy", permitPlan, (*Console).copyCall, ""},
-	{"POST /console/tools/{name}/call", permitCall, (*Console).call, ""},
+	{"GET /console/tools", permitViewer, (*Console).tools, reloadKinds},
+	{"GET /console/tools/{name}", permitViewer, (*Console).tool, toolKinds},
+	{"POST /console/tools/{name}/plan", permitPlan, (*Console).plan, toolKinds},
+	{"POST /console/tools/{name}/copy", permitPlan, (*Console).copyCall, toolKinds},
+	{"POST /console/tools/{name}/call", permitCall, (*Console).call, toolKinds},
 	{"GET /console/prompts", permitViewer, listDocuments("prompt"), ""},
 	{"GET /console/prompts/{name}", permitViewer, showDocument("prompt"), ""},
 	{"POST /console/prompts/{name}/plan", permitPlan, tryDocument("prompt", false), ""},
@@ -133,6 +134,7 @@ type frame struct {
 	// Live are the kinds of events after which a script asks for the page again, with spaces; empty for a page that is
 	// not kept up to date.
 	Live  string
+	Page  string // its address, if a form has posted to another one
 	Share string // name of the stream of events among the tabs of the session; empty for a person without it
 
 	token func(path string) string
@@ -146,7 +148,7 @@ func (c *Console) newFrame(q *request, out *answer) *frame {
 		Title: out.title, Server: cmp.Or(q.block.Title, c.Host.Current().Title()), Colour: q.block.Colour,
 		Status: out.status,
 		Path:   q.URL.Path, Data: out.data, Now: q.now, Menu: c.visibleMenu(q),
-		Alone: c.Host.Authenticator() == nil, Live: out.live,
+		Alone: c.Host.Authenticator() == nil, Live: out.live, Page: out.page,
 		token: func(path string) string { return c.token(q.session, path) },
 		count: func(e menuEntry) string { return e.count(c, q) },
 	}

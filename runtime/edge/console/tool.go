@@ -44,12 +44,12 @@ func (c *Console) tool(q *request) (*answer, error) {
 	if p, ok := g.Program(data.Name); ok && data.Try != nil {
 		c.addCommands(q, data.Try, p)
 	}
-	data.Charts = c.chartsOf(q, data.Name)
 	return &answer{template: "tool", title: data.Name, data: data}, c.addCalls(q, data)
 }
 
-// addCalls adds the latest calls of the tool that the person may see.
+// addCalls adds the charts of the tool, and its latest calls that the person may see.
 func (c *Console) addCalls(q *request, data *toolData) (err error) {
+	data.Charts = c.chartsOf(q, data.Name)
 	data.Calls, data.OwnCalls, err = c.recentCalls(q, operator.CallQuery{Tool: data.Name}, maxToolCalls, nil)
 	return err
 }

@@ -203,3 +203,36 @@ func BenchmarkPage(b *testing.B) {
 		})
 	}
 }
+
+// TestAToolIsLiveAlsoAfterAForm checks what the modules of a page need to keep it up to date.
+func TestAToolIsLiveAlsoAfterAForm(t *testing.T) {
+	config := "console { try = \"call\" }\n" + formTool("type = integer\nmin = 1")
+	s := newSite(t, config)
+	v := s.withTicket()
+	page := v.get("/console/tools/t")
+	version := attr(page.find("entry"), "data-keep")
+	if live := attr(page.find("content"), "data-live"); !containsAll(live, "tool_result", "reload") || version == "" {
+		t.Errorf("the page is live after %q, and its form is %q", live, version)
+	}
+	form := page.controls("form")
+	form.Set("input.x", "1")
+	for _, path := range []string{"/plan", "/call", "/copy"} {
+		got := v.post("/console/tools/t"+path, form)
+		if main := got.find("content"); attr(main, "data-live") == "" || attr(main, "data-page") != "/console/tools/t" ||
+			attr(got.find("entry"), "data-keep") != version {
+			t.Errorf("%s is not kept up to date", path)
+		}
+	}
+	if page = v.get("/console/tools/t"); page.find("charts") == nil || page.find("recent-calls") == nil {
+		t.Error("the page has neither charts nor calls")
+	}
+	for config, same := range map[string]bool{
+		strings.Replace(config, "result", "cache { ttl = \"1m\" }\nresult", 1): true, strings.Replace(config, "min = 1", "min = 2", 1): false,
+		strings.Replace(config, "min = 1", "min = 1\nsensitive = true", 1): false, strings.Replace(config, `"call"`, `"plan"`, 1): false,
+	} {
+		s.load(config)
+		if got := attr(v.get("/console/tools/t").find("entry"), "data-keep"); (got == version) != same || got == "" {
+			t.Errorf("%s\nhas the form %q", config, got)
+		}
+	}
+}

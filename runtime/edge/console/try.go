@@ -14,6 +14,7 @@ import (
 	"hatchel/hcl"
 	"hatchel/hcl/functions"
 	"hatchel/hcl/schema"
+	"hatchel/internal/digest"
 	"hatchel/runtime/call"
 	"hatchel/runtime/edge/mcp"
 	output "hatchel/runtime/stage/result"
@@ -24,6 +25,7 @@ type tryData struct {
 	Plan, Call string // where the form posts to; Call is empty where tools are not called
 	Copy       string // where it posts to for its Commands
 	Tool       string
+	Version    string // differs from that of a form with other fields
 	Form       *field
 	Raw        *string  // all arguments as JSON, in place of the Form; empty if any is sensitive
 	Problems   []string // of Raw
@@ -58,6 +60,7 @@ func newTry(q *request, t *hcl.Tool, posted url.Values) (*tryData, error) {
 	if q.block.Try == hcl.TryCall && t.Listed {
 		data.Call = toolPath(t.Name) + "/call"
 	}
+	data.Version = formVersion(t, data.Call)
 	if posted.Has(rawField) {
 		data.typed, data.Raw = strings.ReplaceAll(posted.Get(rawField), "\r\n", "\n"), new(string)
 		if !output.HasSensitive(t.Input) {
@@ -70,6 +73,17 @@ func newTry(q *request, t *hcl.Tool, posted url.Values) (*tryData, error) {
 		return nil, errRows
 	}
 	return data, nil
+}
+
+// formVersion identifies the form of a tool that posts to an address.
+func formVersion(t *hcl.Tool, post string) string {
+	parts := []string{post, string(t.Input.AppendSchema(nil))}
+	for _, m := range t.Input.Members {
+		if m.Type.Sensitive {
+			parts = append(parts, m.Name)
+		}
+	}
+	return digest.Of(parts...).String()[:16]
 }
 
 // prefill returns what the address of a page wants in its form: ?arguments= of an earlier call, and ?as=json.
@@ -157,7 +171,7 @@ func (c *Console) try(q *request, do func(*request, *call.Program, *tryData, []b
 	if page.Try, err = newTry(q, page.Tool, q.PostForm); err != nil {
 		return nil, err
 	}
-	out := &answer{template: "tool", title: page.Name, data: page}
+	out := &answer{template: "tool", title: page.Name, data: page, page: page.Try.Tool}
 	if do != nil && !q.PostForm.Has("add") && !q.PostForm.Has("remove") {
 		arguments, ok := page.Try.arguments(q.Context(), page.Tool, g.Config.Server.Lenience)
 		if !ok {

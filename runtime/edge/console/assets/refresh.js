@@ -7,11 +7,16 @@ const pause = 400; // between two loads
 const interval = 5000;
 
 /**
- * Changes an element until it is as another one. What people have opened, entered or chosen stays.
+ * Changes an element until it is as another one. What people have opened, entered or chosen stays. An element with
+ * data-keep stays as it is, and says so where the server writes another value of it.
  * @param {Element} from @param {Element} to
  */
 export function morph(from, to) {
   if (from.isEqualNode(to)) return;
+  if (from instanceof HTMLElement && to instanceof HTMLElement && from.dataset.keep !== undefined) {
+    from.querySelector(":scope > .changed")?.toggleAttribute("hidden", from.dataset.keep === to.dataset.keep);
+    return;
+  }
   const keeps = from instanceof HTMLDetailsElement ? ["open"] : from.matches("input, select, textarea") ? ["value", "checked"] : [];
   for (const { name } of Array.from(from.attributes))
     if (!to.hasAttribute(name) && !keeps.includes(name)) from.removeAttribute(name);
@@ -49,9 +54,12 @@ function tick() {
   }
 }
 
-/** Returns the address of the page, with the approvals that it shows: those that were decided stay, too. */
-function address() {
-  const url = new URL(location.href);
+/**
+ * Returns the address of the page with the approvals that it shows: those that were decided stay, too.
+ * @param {string} page
+ */
+function address(page) {
+  const url = new URL(page, location.href);
   for (const row of document.querySelectorAll("#approvals tr[data-id]"))
     url.searchParams.append("shown", row.getAttribute("data-id") ?? "");
   return url.href;
@@ -62,6 +70,7 @@ export function followPage() {
   const main = document.querySelector("main[data-live]");
   const menu = document.querySelector("#menu");
   if (!(main instanceof HTMLElement)) return;
+  const { share, live = "", page = "" } = main.dataset;
   setInterval(tick, 1000);
   let asking = false, again = false, paused = false, last = Date.now();
   const load = () => {
@@ -72,18 +81,18 @@ export function followPage() {
     }
     asking = true;
     const request = new XMLHttpRequest();
-    request.open("GET", address());
+    request.open("GET", address(page));
     request.setRequestHeader("Hatchel-Refresh", "1"); // which does not prolong the session
     request.responseType = "document";
     request.addEventListener("loadend", () => {
       asking = false;
       last = Date.now();
-      const page = request.responseXML, content = page?.querySelector("main[data-live]");
-      if (page && content) {
+      const now = request.responseXML, content = now?.querySelector("main[data-live]");
+      if (now && content) {
         morph(main, content);
-        const entries = page.querySelector("#menu");
+        const entries = now.querySelector("#menu");
         if (menu && entries) morph(menu, entries);
-        document.title = page.title;
+        document.title = now.title;
         tick();
       } else if (request.status !== 0) {
         paused = true; // for good: the session has ended, or the page has
@@ -109,7 +118,6 @@ export function followPage() {
   document.addEventListener("visibilitychange", () => {
     if (document.visibilityState === "visible") soon();
   });
-  const { share, live = "" } = main.dataset;
   const kinds = [...live.split(" "), "gap"];
   if (share) followStream(share, (kind) => kinds.includes(kind) && soon()); // without the stream, the interval is left
   const control = document.querySelector("#live"), button = control?.querySelector("button");
