@@ -105,7 +105,7 @@ func TestConsoleInABrowserSignsInAtAProvider(t *testing.T) {
 	b.signIn(origin + "/console/sign-ins")
 	b.disableScripts(true)
 	b.open(origin + "/console/sign-ins")
-	b.do(chromedp.Click("#sign-out button"))
+	b.do(chromedp.Click("#who"), chromedp.Click("#sign-out button"))
 	if text := run(b, chromedp.Text("#provider")); !strings.HasPrefix(text, "Sign in at 127.0.0.1:") {
 		t.Errorf("after signing out: %s", text)
 	}

@@ -61,7 +61,7 @@ func TestConsoleInABrowserIsUsedUnderAName(t *testing.T) {
 	b.await(`document.querySelector("#summary") !== null`)
 	person{s, bobsKey}.asks("tools/call", `"name":"order","arguments":{"id":7},`)
 	b.await(`document.querySelector("#calls tbody").innerText.includes("order")`)
-	b.do(chromedp.Click("#sign-out button:not([type=button])"))
+	b.do(chromedp.Click("#who"), chromedp.Click("#sign-out button:not([type=button])"))
 	b.await(`location.pathname === "/console/sign-in"`)
 }
 

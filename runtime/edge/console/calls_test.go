@@ -50,13 +50,7 @@ func TestTheLatestCallsAreListedAndOneIsShown(t *testing.T) {
 	if got := textOf(vera.get("/console/calls?outcome=problems").find("calls")); strings.Count(got, "report") != 1 || !strings.Contains(got, "too many") {
 		t.Errorf("the failed ones are %s", got)
 	}
-	var address string
-	for n := range page.find("calls").Descendants() {
-		if n.Data == "a" {
-			address = attr(n, "href") // of the oldest
-		}
-	}
-	one := vera.get(address)
+	one := vera.get(linkIn(page.find("calls"))) // the oldest
 	for _, want := range []string{"second", `"n": 1`, "(secret)", "bob", "Audit records"} {
 		if !strings.Contains(one.text(), want) {
 			t.Errorf("the page of the call has no %q: %s", want, one.text())

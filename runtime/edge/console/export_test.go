@@ -86,10 +86,11 @@ func StreamLife(asked time.Duration) time.Duration {
 	return s.streamEnds().Sub(now)
 }
 
-// Table, TableRow and NewTable are for tests of tables.
+// Table, TableRow, TableColumn and NewTable are for tests of tables.
 type (
-	Table    = table
-	TableRow = tableRow
+	Table       = table
+	TableRow    = tableRow
+	TableColumn = tableColumn
 )
 
 var NewTable = newTable

@@ -114,10 +114,10 @@ func recordFields(g *served.Served, in *seen) []filterField {
 		{Name: "caller", Label: "Caller", Choices: choicesOf(in.callers), IsText: true, Hint: "any"},
 		{Name: "outcome", Label: "Outcome", Choices: outcomes},
 		{Name: "rule", Label: "Rule", Choices: choicesOf(in.rules), IsText: true, Hint: "any"},
-		{Name: "since", Label: "Since", IsText: true, Hint: "24h, 2026-01-31", Choices: []choice{
+		{Name: "since", Label: "Since", IsText: true, Hint: "24h or date", Choices: []choice{
 			{"15m", "15 minutes ago"}, {"1h", "an hour ago"}, {"24h", "24 hours ago"}, {"168h", "7 days ago"},
 		}},
-		{Name: "until", Label: "Until", IsText: true, Hint: "1h, 2026-01-31"},
+		{Name: "until", Label: "Until", IsText: true, Hint: "1h or date"},
 	}
 }
 
@@ -166,7 +166,7 @@ func toolField(g *served.Served) filterField {
 	for _, p := range g.Sorted {
 		names[p.Decl.Name] = true
 	}
-	return filterField{Name: "tool", Label: "Tool", Choices: choicesOf(names), IsText: true, Hint: "any, as order*"}
+	return filterField{Name: "tool", Label: "Tool", Choices: choicesOf(names), IsText: true, Hint: "any, ord*"}
 }
 
 // statusField is the field of a list for a status. The first of all is that of a list without a filter.

@@ -41,7 +41,7 @@ func (c *Console) oneCall(q *request) (*answer, error) {
 	}
 	if len(found) > 0 {
 		data.callView = *found[0]
-		data.Timeline = newTimeline(data.Call, q.now, c.isOperator(q))
+		data.Timeline = newTimeline(&data.callView, q.now, c.isOperator(q))
 	}
 	if permitIdentifiedViewer(c, q) == "" {
 		if err := data.findRecords(q.Context(), g, id); err != nil {

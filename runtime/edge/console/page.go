@@ -201,7 +201,7 @@ var templateFiles embed.FS
 var pages = sync.OnceValue(func() map[string]*template.Template {
 	functions := template.FuncMap{
 		"asset": assetAddress, "time": formatTime, "ago": ago, "left": left, "count": count, "join": strings.Join,
-		"cut": shorten, "cell": shortCell, "control": controlText, "inc": func(n int) int { return n + 1 },
+		"cut": shorten, "cell": shortCell, "control": controlText,
 		"json":    func(text json.RawMessage) string { return indentJSON(text) },
 		"stateOf": stateOf, "table": func(text json.RawMessage) *table { return newTable(text) },
 		"approvalState": approvalState, "recordState": recordState, "upState": upState,
@@ -235,6 +235,8 @@ var pages = sync.OnceValue(func() map[string]*template.Template {
 // took returns how long something took, for people.
 func took(d time.Duration) string {
 	switch {
+	case d > 0 && d < 100*time.Microsecond:
+		return fmt.Sprintf("%d µs", max(d.Microseconds(), 1))
 	case d < time.Second:
 		return fmt.Sprintf("%.1f ms", float64(d)/float64(time.Millisecond))
 	case d < 2*time.Minute:

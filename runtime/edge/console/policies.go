@@ -96,7 +96,7 @@ func (c *Console) policies(q *request) (*answer, error) {
 		does.Choices = append(does.Choices, choice{word, word})
 	}
 	data := &policiesData{Matrix: m, Default: defaultText(g.Config), Bar: newFilterBar(q, toolField(g),
-		filterField{Name: "caller", Label: "Caller", Choices: choicesOf(names), IsText: true, Hint: "any, as finance"},
+		filterField{Name: "caller", Label: "Caller", Choices: choicesOf(names), IsText: true, Hint: "any"},
 		does)}
 	tool, caller := data.Bar.Fields[0].Value, data.Bar.Fields[1].Value
 	word := data.Bar.Fields[2].Value

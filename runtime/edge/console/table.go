@@ -9,9 +9,15 @@ import (
 // table is JSON as a table: a list of objects as its rows, also one that is the only member of an object, and another
 // object as a row for each member.
 type table struct {
-	Columns []string // nil for the members of one object
+	Columns []tableColumn // nil for the members of one object
 	Rows    []tableRow
 	More    int // rows that are not shown
+}
+
+// tableColumn is a member of the objects. Its values are numbers or null if IsNumber is set.
+type tableColumn struct {
+	Name     string
+	IsNumber bool
 }
 
 // tableRow is a row; Name is that of a member of an object.
@@ -67,16 +73,19 @@ func tableOfList(text []byte) *table {
 		}
 		row := tableRow{Cells: make([]string, len(t.Columns), max(len(names), len(t.Columns)))}
 		for i, name := range names {
-			at := slices.Index(t.Columns, name)
+			at := slices.IndexFunc(t.Columns, func(c tableColumn) bool { return c.Name == name })
 			if at < 0 {
 				if len(t.Columns) == maxTableColumns {
 					return nil
 				}
 				at = len(t.Columns)
-				t.Columns = append(t.Columns, name)
+				t.Columns = append(t.Columns, tableColumn{name, true})
 				row.Cells = append(row.Cells, "")
 			}
 			row.Cells[at] = cellText(values[i])
+			if !isNumber(values[i]) && row.Cells[at] != "null" {
+				t.Columns[at].IsNumber = false
+			}
 		}
 		t.Rows = append(t.Rows, row)
 	}
@@ -91,7 +100,7 @@ func (t *table) limit(most int) (size int) {
 	for i, row := range t.Rows {
 		taken := len("<tr></tr>\n") + len("<th scope=row></th>") + sizeInPage(row.Name)
 		for _, cell := range row.Cells {
-			taken += len("<td></td>") + sizeInPage(shortCell(cell))
+			taken += len("<td class=number></td>") + sizeInPage(shortCell(cell))
 		}
 		if size+taken > most {
 			t.More += len(t.Rows) - i
@@ -121,6 +130,13 @@ func members(text []byte) (names []string, values []json.RawMessage, ok bool) {
 		names, values = append(names, name.(string)), append(values, value)
 	}
 	return names, values, true
+}
+
+// IsNumber reports whether the values of a column are numbers.
+func (t *table) IsNumber(column int) bool { return t.Columns != nil && t.Columns[column].IsNumber }
+
+func isNumber(value json.RawMessage) bool {
+	return value[0] == '-' || value[0] >= '0' && value[0] <= '9'
 }
 
 // cellText returns a value as a cell shows it: a text without its quotation marks.

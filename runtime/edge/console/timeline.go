@@ -18,10 +18,13 @@ type timeline struct {
 	More  int // steps and elements that found no room
 }
 
-// laneWidth is the width of an axis, in percent.
-const laneWidth = 100
+// laneWidth is the width of an axis, and maxLabel is where its last label may begin, in percent.
+const (
+	laneWidth = 100
+	maxLabel  = 92
+)
 
-// tick is a mark of the axis.
+// tick is a mark of the axis. Text is empty where the axis has no room for it.
 type tick struct {
 	X    float64
 	Text string
@@ -46,12 +49,12 @@ type bar struct {
 }
 
 // newTimeline returns the timeline of a call. Operator says that the person may see the causes of failures.
-func newTimeline(c *recent.Call, now time.Time, operator bool) *timeline {
+func newTimeline(c *callView, now time.Time, operator bool) *timeline {
 	total := now.Sub(c.Began)
-	whole := timelineLine{Name: c.Tool, condition: condition{"off", "running"}, Took: total}
+	whole, class := timelineLine{Name: c.Tool, condition: c.State(), Took: total}, "off"
 	if c.End != nil {
-		total = c.End.After
-		whole.condition, whole.Took, whole.Error = stateOf(c.End.Outcome), c.End.Took, c.End.Error
+		total, class = c.End.After, stateOf(c.End.Outcome).Class
+		whole.Took = c.End.Took // the page begins with the error
 		whole.Details = appendFailures(nil, c.End.Failures)
 		if operator {
 			whole.Cause = c.End.Cause
@@ -62,7 +65,7 @@ func newTimeline(c *recent.Call, now time.Time, operator bool) *timeline {
 		x := min(laneWidth*max(float64(began), 0)/float64(total), laneWidth-0.3)
 		return bar{class, x, min(max(laneWidth*float64(took)/float64(total), 0.3), laneWidth-x)}
 	}
-	whole.Bars = []bar{place(whole.Class, 0, total)}
+	whole.Bars = []bar{place(class, 0, total)}
 	var groups [][]timelineLine // a step with its elements, or a wait
 	for _, s := range c.Steps {
 		line := timelineLine{
@@ -89,7 +92,7 @@ func newTimeline(c *recent.Call, now time.Time, operator bool) *timeline {
 		}
 		groups = append(groups, group)
 	}
-	for _, w := range c.Waits {
+	for _, w := range c.Call.Waits {
 		line := timelineLine{
 			Name: "waits for people", condition: condition{"off", "waited"}, Began: w.Began, Took: w.Took,
 		}
@@ -126,7 +129,12 @@ func newTicks(total time.Duration) (ticks []tick) {
 	}
 	step = max(step, time.Microsecond)
 	for at := time.Duration(0); at <= total; at += step {
-		ticks = append(ticks, tick{laneWidth * float64(at) / float64(total), at.String()})
+		t := tick{X: laneWidth * float64(at) / float64(total)}
+		if t.X < maxLabel {
+			t.Text = strings.Replace(took(at), ".0 ", " ", 1)
+		}
+		ticks = append(ticks, t)
 	}
+	ticks[0].Text = "0"
 	return ticks
 }

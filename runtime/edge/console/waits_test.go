@@ -11,13 +11,14 @@ import (
 
 const callers = "console {\n allow = \"'ops' in caller.groups\"\n try = \"call\"\n}\n"
 
-// linkIn returns the address of the last link in a part of a page; empty for none, and where there is no such part.
+// linkIn returns the address of the last link in a part of a page that does not lead to a tool; empty for none, and
+// where there is no such part.
 func linkIn(n *html.Node) (address string) {
 	if n == nil {
 		return ""
 	}
 	for d := range n.Descendants() {
-		if d.Data == "a" {
+		if d.Data == "a" && !strings.HasPrefix(attr(d, "href"), "/console/tools/") {
 			address = attr(d, "href")
 		}
 	}

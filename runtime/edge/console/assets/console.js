@@ -11,3 +11,12 @@ listenForKeys();
 followForms();
 followCopies();
 followPage();
+
+// In a narrow window the menu is one line, and filters are folded.
+const here = document.querySelector("#menu a[aria-current]"), narrow = matchMedia("(max-width: 44rem)");
+if (here instanceof HTMLElement) here.closest("ul")?.scrollTo({ left: here.offsetLeft - innerWidth / 3 });
+const fold = () => {
+  for (const filter of document.querySelectorAll("details.filters")) filter.toggleAttribute("open", !narrow.matches);
+};
+fold();
+narrow.addEventListener("change", fold);

@@ -37,7 +37,7 @@ function ask(form, button) {
     actions.append(choice);
     return choice;
   };
-  const yes = add(button.textContent ?? "", "yes", button.className);
+  const yes = add(button.firstChild?.textContent ?? "", "yes", button.className);
   add("Cancel", "", "");
   answer.append(label, actions);
   dialog.append(title, message, answer);

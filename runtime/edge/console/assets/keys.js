@@ -80,6 +80,7 @@ export function listenForKeys() {
       case "/": {
         const filter = document.querySelector("[data-key='/']");
         if (!(filter instanceof HTMLElement)) return;
+        filter.closest("details")?.setAttribute("open", "");
         filter.focus();
         if (filter instanceof HTMLInputElement) filter.select();
         break;

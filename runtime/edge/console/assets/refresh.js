@@ -49,6 +49,7 @@ export function morph(from, to) {
 function tick() {
   for (const time of document.querySelectorAll("time[data-until]")) {
     const left = Math.round((Date.parse(time.getAttribute("data-until") ?? "") - Date.now()) / 1000);
+    time.classList.toggle("urgent", left < 60);
     if (left >= 2 * 60 * 60) continue; // in hours, as the server has written it
     time.textContent = left <= 0 ? "expired" : `${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")} left`;
   }
@@ -71,6 +72,7 @@ export function followPage() {
   const menu = document.querySelector("#menu");
   if (!(main instanceof HTMLElement)) return;
   const { share, live = "", page = "" } = main.dataset;
+  tick();
   setInterval(tick, 1000);
   let asking = false, again = false, paused = false, last = Date.now();
   const load = () => {

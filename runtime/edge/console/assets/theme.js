@@ -27,7 +27,10 @@ export function addThemeButton() {
     show();
   });
   show();
-  const form = bar.querySelector("form");
-  if (form) form.prepend(button);
-  else bar.append(button);
+  const account = bar.querySelector("#account");
+  if (!(account instanceof HTMLDetailsElement)) return bar.append(button);
+  account.querySelector("form")?.prepend(button);
+  document.addEventListener("click", ({ target }) => {
+    if (target instanceof Node && !account.contains(target)) account.open = false;
+  });
 }
