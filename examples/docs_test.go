@@ -222,13 +222,17 @@ func checkSnippets(t *testing.T, files map[string]string) {
 var secretFile = regexp.MustCompile(`file\s*= "(/run/secrets/[^"]+)"`)
 
 // withSecretFiles writes the files of the secrets of a configuration below the folder, and returns the configuration
-// with their names there.
+// with their names there. A file "url" has the address of a database, which cannot be reached, with the secret.
 func (f *folder) withSecretFiles(text, secret string) string {
 	f.t.Helper()
 	return secretFile.ReplaceAllStringFunc(text, func(argument string) string {
 		name := secretFile.FindStringSubmatch(argument)[1]
 		f.must(os.MkdirAll(filepath.Dir(f.file(name)), 0o755))
-		f.write(name, secret)
+		value := secret
+		if filepath.Base(name) == "url" {
+			value = "postgres://hatchel:" + secret + "@127.0.0.1:1/hatchel"
+		}
+		f.write(name, value)
 		return strings.Replace(argument, name, f.file(name), 1)
 	})
 }

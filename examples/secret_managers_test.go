@@ -1,10 +1,13 @@
 package examples_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -117,4 +120,71 @@ func TestAMemberOfASecretIsReadOrReported(t *testing.T) {
 		return
 	}
 	t.Error("no recipe reads a member")
+}
+
+// TestAChangedPasswordIsUsed changes the password in the URLs of the page: in the database first, and in the file first.
+func TestAChangedPasswordIsUsed(t *testing.T) {
+	t.Parallel()
+	super := needs(t, "HATCHEL_TEST_POSTGRES_SUPERUSER")
+	address, err := url.Parse(super)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := fmt.Sprintf("rotated_%d", os.Getpid())
+	f := &folder{t: t, path: t.TempDir()}
+	recipes := readPage(t, "../docs/secrets.md").fences("hcl separate")
+	recipe := recipes[slices.IndexFunc(recipes, func(b fence) bool { return strings.Contains(b.text, `secret "own"`) })]
+	f.write("tools.hcl", f.withSecretFiles(recipe.text, "unknown"))
+	admin := f.desk(super)
+	f.removeAtBothEnds(func() {
+		dropGuide(f, admin, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)")
+		dropGuide(f, admin, "DROP ROLE IF EXISTS "+name)
+	})
+	mustExec(t, admin, "CREATE ROLE "+name+" LOGIN IN ROLE passwords")
+	mustExec(t, admin, "CREATE DATABASE "+name+" OWNER "+name)
+	set := func(password string) { mustExec(t, admin, "ALTER ROLE "+name+" PASSWORD '"+password+"'") }
+	write := func(password string) {
+		u := url.URL{Scheme: "postgres", Host: address.Host, User: url.UserPassword(name, password), Path: "/" + name,
+			RawQuery: "sslmode=require"}
+		for _, file := range []string{"shop", "hatchel"} {
+			f.write("next", u.String())
+			f.must(os.Rename(f.file("next"), f.file("run/secrets", file, "url")))
+		}
+	}
+	disconnect := func() {
+		mustExec(t, admin, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '"+name+"'")
+	}
+	set("one")
+	write("one")
+	address.Path = "/" + name
+	mustExec(t, f.desk(address.String()), "CREATE TABLE orders (id integer); GRANT SELECT ON orders TO "+name)
+	s := f.serve()
+	works := func() {
+		t.Helper()
+		eventually(t, "connections are made with the new password", func() bool {
+			r, err := s.send("count_orders", []byte("{}"))
+			_, ready := s.knock(http.MethodGet, "/readyz", "")
+			return err == nil && !r.Failed && strings.Contains(ready, `"stale": false`) && !strings.Contains(ready, `"ok": false`)
+		})
+	}
+	works()
+	set("two")
+	write("two")
+	s.prints("configuration reloaded")
+	disconnect()
+	works()
+	write("three")
+	s.prints("reload held by a database")
+	if _, ready := s.knock(http.MethodGet, "/readyz", ""); !strings.Contains(ready, "rejects the user or the password") {
+		t.Error(ready)
+	}
+	set("three")
+	if r, answer := s.knock(http.MethodPost, "/admin/reload", ""); r.StatusCode != http.StatusOK {
+		t.Error(answer)
+	}
+	disconnect()
+	works()
+	if o := f.run("audit", "--verify"); o.code != 0 {
+		t.Errorf("%+v", o)
+	}
 }

@@ -22,12 +22,12 @@ type State struct {
 	Range       Range
 }
 
-// Same reports whether both have the same location; nil is the default location.
-func (s *State) Same(other *State) bool {
-	if s == nil || other == nil {
-		return s == other
+// Location returns the block without what may change while the store is open; nil is the default location.
+func (s *State) Location() State {
+	if s == nil {
+		return State{}
 	}
-	return s.SQLite == other.SQLite && s.Postgres == other.Postgres && s.Listen == other.Listen
+	return State{SQLite: s.SQLite, Postgres: s.Postgres, Listen: s.Listen}
 }
 
 func (s *State) spec() decode.Spec {

@@ -60,15 +60,16 @@ func (c *compiler) openAudit() {
 	open := func() (served.AuditLog, error) { return logs.openLog(c.g.Env.Running, decl, location) }
 	log, release, err := logs.acquire(c.ctx, location, open, served.AuditLog.Close)
 	if err != nil {
-		detail := "The audit log " + decl.File + " cannot be opened: " + err.Error() + "."
+		const summary = "Audit log not available"
 		switch {
 		case decl.Postgres != "":
-			detail = "The audit log in the database cannot be opened: " + err.Error() + "."
+			c.reportTransient(summary, "The audit log in the database cannot be opened: "+err.Error()+".", decl.Range)
 		case decl.Stdout:
-			detail = "The audit log cannot be written to standard output: " + err.Error() +
-				". Write it to a file: file = \"audit.jsonl\"."
+			c.report(summary, "The audit log cannot be written to standard output: "+err.Error()+
+				". Write it to a file: file = \"audit.jsonl\".", decl.Range)
+		default:
+			c.report(summary, "The audit log "+decl.File+" cannot be opened: "+err.Error()+".", decl.Range)
 		}
-		c.report("Audit log not available", detail, decl.Range)
 		return
 	}
 	c.g.cleanups.add(release)
@@ -107,8 +108,10 @@ func (c *compiler) rememberAudit() {
 	cut := false
 	opened, err := c.build.State.OpenIfExists(c.ctx)
 	if opened != nil {
-		m.records, m.name = opened.Store, c.auditName()
-		cut, err = log.Remember(c.ctx, m)
+		m.records = opened.Store
+		if m.name, err = c.auditName(); err == nil {
+			cut, err = log.Remember(c.ctx, m)
+		}
 	}
 	if err != nil {
 		c.g.Env.LogFailure(c.ctx, slog.LevelWarn, "audit log not compared with the state", err)
@@ -119,18 +122,18 @@ func (c *compiler) rememberAudit() {
 	}
 }
 
-// auditName names the log in the state: a table by its database, and files by their machine, if several share the
-// state, and their path.
-func (c *compiler) auditName() string {
+// auditName names the log in the state: a table by its database and schema, and files by their machine, if several
+// share the state, and their path.
+func (c *compiler) auditName() (string, error) {
 	if table, ok := c.g.Audit.(*audit.Table); ok {
-		return table.Place()
+		return table.Place(c.ctx)
 	}
 	path := served.AuditLocation(c.g.Config.Audit, c.g.Home)
 	if declared := c.g.Config.State; declared != nil && declared.Postgres != "" {
 		host, _ := os.Hostname()
-		return host + " " + path
+		return host + " " + path, nil
 	}
-	return path
+	return path, nil
 }
 
 // auditMemory keeps the head of a log in the state store.

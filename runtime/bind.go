@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"hatchel/hcl"
 	"hatchel/internal/sqlitefile"
 	"hatchel/runtime/call"
+	"hatchel/runtime/durable/state"
 	"hatchel/runtime/stage/limit"
 )
 
@@ -134,8 +136,8 @@ func (c *compiler) checkRequirements() {
 			return
 		}
 	}
-	if !c.build.State.Configure(c.g.Config.State) {
-		c.reportMovedState()
+	if err := c.build.State.Configure(c.ctx, c.g.Config.State); err != nil {
+		c.reportMovedState(err)
 		return
 	}
 	if c.g.Env.Uploads != nil {
@@ -168,14 +170,26 @@ func (c *compiler) checkRequirements() {
 	}
 }
 
-func (c *compiler) reportMovedState() {
-	const text = "The state store is open at the place that the configuration named before, and does not move while " +
-		"the server runs. Restart the server to keep the state elsewhere."
+// reportMovedState reports that the open state store cannot be used as the configuration says.
+func (c *compiler) reportMovedState(err error) {
 	var at hcl.Range
-	if declared := c.g.Config.State; declared != nil {
+	declared := c.g.Config.State
+	if declared != nil {
 		at = declared.Range
 	}
-	c.report("State cannot move", text, at)
+	switch {
+	case !errors.Is(err, state.ErrMoved):
+		const format = "The database cannot be used with the new URL, because %s. The server goes on with the last " +
+			"URL, and tries the new one again every 30 seconds."
+		c.reportTransient("State store not usable", fmt.Sprintf(format, err), at)
+	case declared != nil && declared.Postgres != "":
+		c.report("State cannot move", "The state store is open in another database. The URL may get another user, "+
+			"password or parameter while the server runs, but it must lead to the same tables at the same host, port "+
+			"and database. Restart the server to keep the state elsewhere.", at)
+	default:
+		c.report("State cannot move", "The state store is open at the place that the configuration named before, and "+
+			"does not move while the server runs. Restart the server to keep the state elsewhere.", at)
+	}
 }
 
 // gatherNested returns what an operation, and the tools that its steps call, require of callers.

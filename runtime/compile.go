@@ -146,6 +146,8 @@ func (c *compiler) compile(cfg *hcl.Config, build Build) (*Generation, hcl.Diagn
 	c.checkRequirements()
 	c.rememberAudit()
 	if c.diags.HasErrors() {
+		errs, _ := c.diags.Counts()
+		c.held = errs == c.transient
 		c.g.close()
 		return nil, c.diags.Sort().Limit()
 	}
@@ -157,7 +159,8 @@ func (c *compiler) compile(cfg *hcl.Config, build Build) (*Generation, hcl.Diagn
 type compiler struct {
 	ctx         context.Context
 	last        *Generation // what is served; nil without a Host
-	held        bool        // by statements that are refused
+	held        bool        // every error may be gone when the same configuration is loaded again
+	transient   int         // errors that may be gone then
 	ownsState   bool        // the state ends with the generation
 	build       *Build
 	g           *Generation
@@ -168,6 +171,15 @@ type compiler struct {
 
 func (c *compiler) report(summary, detail string, subject hcl.Range) {
 	c.diags = append(c.diags, &hcl.Diagnostic{Summary: summary, Detail: detail, Subject: subject})
+}
+
+// reportTransient is report of an error that may be gone when the same configuration is loaded again. It holds a
+// reload, and ends a start.
+func (c *compiler) reportTransient(summary, detail string, subject hcl.Range) {
+	if c.last != nil && c.last.Config.ID != "" {
+		c.transient++
+	}
+	c.report(summary, detail, subject)
 }
 
 // makeEnvironment makes what all calls of the generation need of the server.
@@ -365,7 +377,8 @@ func (c *compiler) probeChanges() {
 	}
 	c.g.Probes.Start(c.last.Probes, maxReloadWait)
 	refused := c.g.Probes.NewRefusals(c.last.Probes)
-	c.held = len(refused) > 0
+	errs, _ := refused.Counts()
+	c.transient += errs
 	c.diags = append(c.diags, refused...)
 }
 

@@ -25,7 +25,7 @@ type Report struct {
 	Duration    float64         `json:"duration_ms"`
 	Diagnostics hcl.Diagnostics `json:"diagnostics"`
 	OK          bool            `json:"-"`
-	Held        bool            `json:"held,omitempty"` // by Hold, or only by statements that their database refuses
+	Held        bool            `json:"held,omitempty"` // by Hold, or only by what a database refuses
 	Hold        *hold.Held      `json:"hold,omitempty"` // differences to the lock that wait; nil for none
 	Released    *hold.Release   `json:"released,omitempty"`
 

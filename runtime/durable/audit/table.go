@@ -88,10 +88,16 @@ func (t *Table) Append(r *Record, _ bool) error {
 	return err
 }
 
-// Place names the database and the schemas of the table, without what the address keeps secret.
-func (t *Table) Place() string {
+// Place names the database and the schema of the table. It is the same for every user and password with which they are
+// reached.
+func (t *Table) Place(ctx context.Context) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	const query = "SELECT relnamespace::regnamespace::text FROM pg_class WHERE oid = 'hatchel_audit'::regclass"
+	var schema string
+	err := t.pool.QueryRow(ctx, query).Scan(&schema)
 	c := t.pool.Config().ConnConfig
-	return fmt.Sprintf("postgres %s@%s:%d/%s %s", c.User, c.Host, c.Port, c.Database, c.RuntimeParams["search_path"])
+	return fmt.Sprintf("postgres %s:%d/%s %s", c.Host, c.Port, c.Database, schema), postgres.DescribeError(t.ctx, err)
 }
 
 // Check returns why records cannot be written. If the last one could not, and the database answers

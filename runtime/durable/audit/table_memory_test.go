@@ -80,12 +80,16 @@ func TestAnOlderHeadIsNotKept(t *testing.T) {
 	}
 }
 
-func TestThePlaceOfATableHoldsNoPassword(t *testing.T) {
-	address, _ := postgrestest.Schema(t)
-	l := openTable(t, changed(t, address, func(u *url.URL, _ url.Values) {
-		u.User = url.UserPassword(u.User.Username(), "s3cret")
-	}))
-	if place := l.Place(); !strings.HasPrefix(place, "postgres ") || strings.Contains(place, "s3cret") {
-		t.Error(place)
+func TestThePlaceOfATableIsThatOfEveryUser(t *testing.T) {
+	address, db := postgrestest.Schema(t)
+	var schema string
+	check(t, db.QueryRow(t.Context(), "SELECT current_schema()").Scan(&schema))
+	for _, user := range []string{"hatchel", "postgres"} {
+		l := openTable(t, changed(t, address, func(u *url.URL, _ url.Values) { u.User = url.UserPassword(user, "s3cret") }))
+		place, err := l.Place(t.Context())
+		if err != nil || !strings.HasPrefix(place, "postgres ") || !strings.HasSuffix(place, " "+schema) ||
+			strings.Contains(place, "s3cret") || strings.Contains(place, user+"@") {
+			t.Error(place, err)
+		}
 	}
 }

@@ -5,9 +5,9 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"maps"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -24,16 +24,16 @@ import (
 // processes on any number of machines may have it open. Heartbeats are judged by the clock of the
 // database; the clocks of the processes may differ by less than [MaxClockSkew].
 type Postgres struct {
-	pool     *pgxpool.Pool
-	direct   *pgxpool.Config // of the connection that listens
-	name     string          // of this process, in messages
-	secret   []byte          // nil if it did not exist when the store was opened
-	tables   uint32          // OID of a table, which is in the names of channels and locks
-	channel  string          // of messages to all processes
-	outbox   outbox
-	listener listener
-	acks     acks
-	running  *service.Group // what listens, and what sweeps
+	pool      *pgxpool.Pool
+	addresses atomic.Pointer[addresses]
+	name      string // of this process, in messages
+	secret    []byte // nil if it did not exist when the store was opened
+	tables    uint32 // OID of a table, which is in the names of channels and locks
+	channel   string // of messages to all processes
+	outbox    outbox
+	listener  listener
+	acks      acks
+	running   *service.Group // what listens, and what sweeps
 	recordStore
 
 	mu       sync.Mutex
@@ -62,42 +62,28 @@ func OpenPostgres(ctx context.Context, address string) (*Postgres, error) {
 // transaction. Notifications do not pass one, so they use the address listen, which leads to the same database. With
 // an empty listen there is no pooler.
 func OpenPostgresThrough(ctx context.Context, address, listen string) (*Postgres, error) {
-	config, direct, err := parseAddresses(address, listen)
+	opened, err := parseAddresses(address, listen)
 	if err != nil {
 		return nil, err
 	}
-	pool, err := pgxpool.NewWithConfig(context.WithoutCancel(ctx), config)
-	if err != nil {
+	p := &Postgres{name: rand.Text(), running: service.NewGroup(ctx)}
+	p.addresses.Store(opened)
+	config := opened.pooled.Copy()
+	config.BeforeConnect = p.setAddress
+	if p.pool, err = pgxpool.NewWithConfig(context.WithoutCancel(ctx), config); err != nil {
 		return nil, postgres.ErrMalformedAddress
 	}
-	p := &Postgres{pool: pool, direct: direct, name: rand.Text(), running: service.NewGroup(ctx)}
 	p.outbox = outbox{queue.New[outgoing](maxOutboxItems), service.NewGroup(ctx), envelopeWriter{name: p.name}}
 	p.outbox.sender.Go(p.sendItems)
 	p.listener.reader.senders = map[string]*envelopeSender{}
 	p.statements, p.db, p.reservesAhead = postgresStatements, p, true
 	p.SetQuota(defaultQuotaBytes)
 	if err := p.prepare(ctx); err != nil {
-		go pool.Close() // it waits for a connection that the pool has begun to make, for up to a minute
+		go p.pool.Close() // it waits for a connection that the pool has begun to make, for up to a minute
 		return nil, postgres.DescribeError(ctx, err)
 	}
 	p.sweepSoon()
 	return p, nil
-}
-
-// parseAddresses returns how statements are connected, and how the connection that listens is.
-func parseAddresses(address, listen string) (config, direct *pgxpool.Config, err error) {
-	parse := postgres.PooledConfig
-	if listen == "" {
-		parse, listen = postgres.Config, address
-	}
-	if config, err = parse(address, maxConnections); err != nil {
-		return nil, nil, err
-	}
-	if direct, err = postgres.Config(listen, 1); err != nil {
-		return nil, nil, err
-	}
-	maps.Copy(direct.ConnConfig.RuntimeParams, keepAlive)
-	return config, direct, nil
 }
 
 // prepare reads the tables, and creates them first if they are missing.
@@ -125,30 +111,6 @@ func (p *Postgres) readTables(ctx context.Context) error {
 		err = checkVersion(version, PostgresVersion)
 	}
 	return err
-}
-
-// CheckPostgres returns why OpenPostgresThrough would fail, or notifications would not arrive. It creates nothing.
-func CheckPostgres(ctx context.Context, address, listen string) error {
-	config, direct, err := parseAddresses(address, listen)
-	if err != nil {
-		return err
-	}
-	bounded, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	conn, err := postgres.ConnectConfig(bounded, config)
-	if err != nil {
-		return err
-	}
-	defer postgres.Disconnect(ctx, conn)
-	if _, err := findTables(bounded, conn); err != nil {
-		return postgres.DescribeError(ctx, err)
-	}
-	listener, err := postgres.ConnectConfig(bounded, direct)
-	if err != nil {
-		return err
-	}
-	defer postgres.Disconnect(ctx, listener)
-	return postgres.DescribeError(ctx, checkNotifications(bounded, listener, conn, "hatchel_check_"+rand.Text()))
 }
 
 // Close implements Store. It sends the messages that are left if the database answers within a second.

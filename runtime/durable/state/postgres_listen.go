@@ -175,7 +175,7 @@ func (p *Postgres) keepListening(running context.Context) {
 // listen listens on one connection, and returns why the connection was lost, and whether it was made.
 func (p *Postgres) listen(ctx context.Context) (listened bool, err error) {
 	l := &p.listener
-	conn, err := postgres.ConnectConfig(ctx, p.direct)
+	conn, err := postgres.ConnectConfig(ctx, p.addresses.Load().direct)
 	if err != nil {
 		return false, err
 	}

@@ -130,18 +130,36 @@ func NewMemory(ctx context.Context) *State {
 	})
 }
 
-// Configure sets where the configuration wants the state kept. It reports false when the store is
-// open elsewhere: a state does not move while the server runs.
-func (s *State) Configure(config *hcl.State) bool {
+// Configure sets where the configuration wants the state kept. A store that is open stays where it is: the error is
+// [state.ErrMoved] when the place is another one. It is one for the operator when the same database cannot be used as
+// the configuration says, as with another password; then it is used as before.
+func (s *State) Configure(ctx context.Context, config *hcl.State) error {
 	s.opening.Lock()
 	defer s.opening.Unlock()
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.declared && s.opened != nil && !s.config.Same(config) {
-		return false
+	opened, last := s.opened, s.config
+	s.mu.Unlock()
+	if s.declared && opened != nil {
+		if err := changeLocation(ctx, opened.Store, last.Location(), config.Location()); err != nil {
+			return err
+		}
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.config = config
-	return true
+	return nil
+}
+
+// changeLocation has an open store use the credentials of another configuration.
+func changeLocation(ctx context.Context, opened state.Store, last, next hcl.State) error {
+	if last == next {
+		return nil
+	}
+	database, ok := opened.(*state.Postgres)
+	if !ok || next.Postgres == "" {
+		return state.ErrMoved
+	}
+	return database.ChangeAddresses(ctx, next.Postgres.Reveal(), next.Listen.Reveal())
 }
 
 // Open returns the open store, and opens it when it is not open.

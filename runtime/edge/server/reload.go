@@ -159,7 +159,7 @@ func (r *Reloader) logReload(trigger string, report runtime.Report) {
 		log.Error("reload held by its lock, the last valid configuration stays active", "hold", report.Hold.Class,
 			"since", report.Hold.Since, "differences", len(report.Hold.Changes), "retry", heldBackoff.First)
 	case report.Held:
-		log.Error("reload held by refused statements, the last valid configuration stays active",
+		log.Error("reload held by a database, the last valid configuration stays active",
 			"retry", heldBackoff.First)
 	default:
 		log.Error("reload failed, the last valid configuration stays active")
