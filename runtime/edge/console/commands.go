@@ -20,10 +20,34 @@ import (
 
 // Endpoint says how clients reach the server.
 type Endpoint struct {
-	URL    string // of the MCP endpoint; empty for a server that speaks over standard input and output
-	Entry  string // in the configuration of a client, as JSON
-	HasKey bool   // requests have a key or a token
-	Dir    string // of the configuration
+	URL        string // of the MCP endpoint; empty for a server that speaks over standard input and output
+	Entry      string // in the configuration of a client, as JSON
+	Credential Credential
+	Dir        string // of the configuration, without a URL; empty for one of a repository
+}
+
+// Credential is what proves who makes the requests of clients; empty for nothing.
+type Credential string
+
+// Credentials.
+const (
+	Key         Credential = "key"         // of the API, in the configuration of the client
+	Token       Credential = "token"       // of an issuer, which the client asks for it
+	SignedIn    Credential = "sign-in"     // a token of this server, for which the client has a person sign in
+	Certificate Credential = "certificate" // of the client, in TLS
+)
+
+// credentialNotes say what each command needs.
+var credentialNotes = map[Credential]struct{ call, curl, client string }{
+	Key: {"The variable HATCHEL_KEY has your key.", "The variable HATCHEL_KEY has your key.",
+		" Cursor writes ${env:HATCHEL_KEY} in .cursor/mcp.json."},
+	Token: {"The variable HATCHEL_KEY has your token.", "The variable HATCHEL_KEY has your token.",
+		" The client gets a token where those of this server are issued."},
+	SignedIn: {"You sign in by a browser, unless the variable HATCHEL_KEY has an API key.",
+		"The variable HATCHEL_KEY has an API key, or an access token that a client got when somebody signed in. " +
+			"Such a token is valid for a few minutes.",
+		" The client has you sign in by a browser."},
+	Certificate: {"", "The files are your client certificate and its key.", " The client must send your certificate."},
 }
 
 // command is a call in another form, to be copied. It has no sensitive values.
@@ -35,26 +59,32 @@ type command struct {
 // for arguments that are not JSON.
 func (c *Console) addCommands(q *request, d *tryData, p *call.Program) {
 	e := c.Endpoint(q.Request, p.Tool())
-	if e == nil {
+	if d.Unreached = e == nil; d.Unreached {
 		return
 	}
 	arguments, ok := copiedArguments(d.enteredArguments(), p.Tool().Input)
 	if !ok {
 		return
 	}
-	key := ""
-	if e.HasKey {
-		key = "The variable HATCHEL_KEY has your key or token."
+	d.Commands = e.commands(p, arguments)
+}
+
+// commands returns what makes a call. The command hatchel sends no certificate and reads no repository.
+func (e *Endpoint) commands(p *call.Program, arguments json.RawMessage) (all []command) {
+	notes := credentialNotes[e.Credential]
+	if e.URL == "" {
+		notes.call = "Add the flags of this server, such as --var and --claim."
+		notes.client = " " + notes.call
 	}
-	d.Commands = []command{{"copy-call", "Command", e.callCommand(p.Tool(), arguments), key}}
+	if e.URL+e.Dir != "" && e.Credential != Certificate {
+		all = append(all, command{"copy-call", "Command", e.callCommand(p.Tool(), arguments), notes.call})
+	}
 	if e.URL != "" {
-		d.Commands = append(d.Commands, command{"copy-curl", "curl", e.curlCommand(p, arguments), key})
+		all = append(all, command{"copy-curl", "curl", e.curlCommand(p, arguments), notes.curl})
 	}
-	note := "For .mcp.json of Claude Code."
-	if e.HasKey {
-		note += " Cursor writes ${env:HATCHEL_KEY} in .cursor/mcp.json."
-	}
-	d.Commands = append(d.Commands, command{"copy-client", "Configuration of a client", e.Entry, note})
+	return append(all, command{
+		"copy-client", "Configuration of a client", e.Entry, "For .mcp.json of Claude Code." + notes.client,
+	})
 }
 
 // copiedArguments returns arguments as they may be copied: with <NAME> in place of each sensitive value, and of each
@@ -203,7 +233,11 @@ func (e *Endpoint) curlCommand(p *call.Program, arguments json.RawMessage) strin
 	out.WriteString("curl -sS " + shellWord(e.URL))
 	header("Content-Type", "application/json")
 	header("Accept", "application/json, text/event-stream")
-	if e.HasKey {
+	switch e.Credential {
+	case "":
+	case Certificate:
+		out.WriteString(" \\\n  --cert client.pem --key client.key")
+	default:
 		out.WriteString(" \\\n  -H \"Authorization: Bearer $HATCHEL_KEY\"")
 	}
 	header(mcp.HeaderVersion, string(mcp.Revision20260728))

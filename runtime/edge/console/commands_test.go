@@ -4,6 +4,8 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"hatchel/runtime/edge/console"
 )
 
 // copied returns the command with an id on a page.
@@ -73,5 +75,39 @@ tool "unlisted" {
 	form.Set("arguments", "{")
 	if got := v.post("/console/tools/t/copy", form); got.status != 422 || got.find("copy-call") != nil {
 		t.Errorf("what is no JSON: %d", got.status)
+	}
+}
+
+// TestCommandsSayWhatTheyNeed has each way in which clients prove who calls, and a server that a client starts.
+func TestCommandsSayWhatTheyNeed(t *testing.T) {
+	s := newSite(t, "console {}\n"+formTool("type = integer"))
+	v := s.withTicket()
+	const url = "https://tools.example/mcp"
+	for _, c := range []struct {
+		endpoint *console.Endpoint
+		want     map[string]string // a part of each command and its note
+	}{
+		{&console.Endpoint{URL: url}, map[string]string{"copy-call": "hatchel call --server https://tools.example t", "copy-curl": "curl -sS " + url, "copy-client": "Claude Code"}},
+		{&console.Endpoint{URL: url, Credential: console.Key}, map[string]string{"copy-call": "has your key", "copy-curl": "$HATCHEL_KEY", "copy-client": "${env:HATCHEL_KEY}"}},
+		{&console.Endpoint{URL: url, Credential: console.Token}, map[string]string{"copy-call": "has your token", "copy-curl": "$HATCHEL_KEY", "copy-client": "gets a token"}},
+		{&console.Endpoint{URL: url, Credential: console.SignedIn}, map[string]string{"copy-call": "sign in by a browser", "copy-curl": "access token", "copy-client": "has you sign in"}},
+		{&console.Endpoint{URL: url, Credential: console.Certificate}, map[string]string{"copy-curl": "--cert client.pem --key client.key", "copy-client": "certificate"}},
+		{&console.Endpoint{Dir: "/etc/my tools"}, map[string]string{"copy-call": "hatchel call -C '/etc/my tools' t", "copy-client": "--claim"}},
+		{&console.Endpoint{}, map[string]string{"copy-client": "--claim"}},
+		{nil, nil},
+	} {
+		s.endpoint = c.endpoint
+		page := v.get("/console/tools/t")
+		for _, id := range []string{"copy-call", "copy-curl", "copy-client"} {
+			if got := page.find(id); (got != nil) != (c.want[id] != "") || got != nil && !strings.Contains(textOf(got), c.want[id]) {
+				t.Errorf("%+v: %s is %q", s.endpoint, id, textOf(got))
+			}
+		}
+		if text := textOf(page.find("copy")); s.endpoint == nil && !strings.Contains(text, "Clients do not see this tool.") {
+			t.Errorf("without clients: %s", text)
+		}
+		if curl := textOf(page.find("copy-curl")); s.endpoint != nil && s.endpoint.Credential == "" && strings.Contains(curl, "Authorization") {
+			t.Errorf("%+v: %s", s.endpoint, curl)
+		}
 	}
 }

@@ -41,6 +41,7 @@ type site struct {
 	local     bool
 	reload    func(context.Context) error
 	dir       string
+	endpoint  *console.Endpoint // how clients reach every tool
 }
 
 // newSite serves the console of a configuration.
@@ -53,6 +54,7 @@ func newSite(t testing.TB, config string) *site {
 func newSiteWith(t testing.TB, config string, state *store.State) *site {
 	t.Helper()
 	s := &site{t: t, local: true, dir: t.TempDir()}
+	s.endpoint = &console.Endpoint{URL: "https://tools.example/mcp", Entry: "{}", Credential: console.Key}
 	s.host = runtime.NewHost(t.Context(), runtime.HostOptions{
 		Build: runtime.Build{
 			Set: all.Set(), Dir: s.dir, Console: new(runtime.Console), Metrics: new(metrics.Exporter),
@@ -64,12 +66,10 @@ func newSiteWith(t testing.TB, config string, state *store.State) *site {
 	s.mcp = mcp.New(s.host, mcp.Options{Legacy: legacy.New(legacy.Options{})})
 	s.console = console.New(console.Options{
 		Host: s.host, Server: s.mcp, Log: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})),
-		Remote:  func(r *http.Request) string { return r.RemoteAddr },
-		IsLocal: func(*http.Request) bool { return s.local },
-		Reload:  func(ctx context.Context) error { return s.reload(ctx) },
-		Endpoint: func(*http.Request, *hcl.Tool) *console.Endpoint {
-			return &console.Endpoint{URL: "https://tools.example/mcp", Entry: "{}", HasKey: true}
-		},
+		Remote:   func(r *http.Request) string { return r.RemoteAddr },
+		IsLocal:  func(*http.Request) bool { return s.local },
+		Reload:   func(ctx context.Context) error { return s.reload(ctx) },
+		Endpoint: func(*http.Request, *hcl.Tool) *console.Endpoint { return s.endpoint },
 		Refused: func(r *http.Request, _ int, reason string) {
 			s.refused = append(s.refused, reason)
 			s.refusedOf = mcp.IdentityOf(r.Context())

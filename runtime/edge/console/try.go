@@ -34,7 +34,8 @@ type tryData struct {
 	Refused string // why there is no plan
 	Result  *result
 
-	Commands []command // of the same call
+	Commands  []command // of the same call
+	Unreached bool      // by clients, which have no Commands
 
 	entered []byte // as JSON; nil until they were read
 	typed   string // Raw, also of sensitive arguments

@@ -9,13 +9,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"html/template"
-	"net"
 	"net/http"
-	"net/url"
-	"slices"
 	"strings"
 
-	"hatchel/hcl"
 	"hatchel/runtime/edge/console"
 	"hatchel/runtime/edge/mcp"
 	"hatchel/runtime/stage/approval"
@@ -105,8 +101,9 @@ func acceptsType(r *http.Request, want string) bool {
 
 func (s *Server) newHome(r *http.Request) *home {
 	config, base := s.Host.Current().Config, s.Host.Current().ServerNames().URL(r)
+	at := s.reachAt(base)
 	page := &home{
-		Title: s.Host.Current().Title(), Endpoint: base.JoinPath("mcp").String(), Style: template.CSS(homeStyle),
+		Title: s.Host.Current().Title(), Endpoint: at.url, Provider: at.provider, Style: template.CSS(homeStyle),
 	}
 	if s.Host.Authenticator() == nil || mcp.IdentityOf(r.Context()) != nil {
 		page.Tools = "1 tool"
@@ -114,27 +111,14 @@ func (s *Server) newHome(r *http.Request) *home {
 			page.Tools = fmt.Sprint(n, " tools")
 		}
 	}
-	keys := config.Auth != nil && len(config.Auth.Keys) > 0
-	if signIn := s.Host.Current().SignIn; signIn != nil { // which needs no key, and tokens are for this address
-		keys, page.Endpoint, page.Provider = false, signIn.Decl.Resource(""), hostOf(signIn.Decl.Provider)
-	}
-	page.addClients(clientName(config.Server.Name), keys)
+	page.addClients(clientName(config.Server.Name), at.credential == console.Key)
 	if decl := s.Host.Current().Console; decl != nil {
-		at := s.consoleBase(r, base)
-		page.Console = at.JoinPath("/console/").String()
+		own := s.consoleBase(r, base)
+		page.Console = own.JoinPath("/console/").String()
 		page.IsAnywhere = s.Host.Authenticator() != nil
-		page.Command = "hatchel console --server " + at.String()
+		page.Command = "hatchel console --server " + own.String()
 	}
 	return page
-}
-
-// hostOf returns the host of an address.
-func hostOf(address string) string {
-	u, err := url.Parse(address)
-	if err != nil {
-		return address
-	}
-	return u.Host
 }
 
 // clientName returns a name of the server that every client accepts.
@@ -164,7 +148,7 @@ func (h *home) addClients(name string, keys bool) {
 			"type": "promptString", "id": "hatchel-key", "description": "API key of " + name, "password": true,
 		}}
 	}
-	h.Cursor = indented(map[string]any{"mcpServers": map[string]any{name: cursor}})
+	h.Cursor = clientEntry(name, cursor)
 	h.VSCode = indented(servers)
 }
 
@@ -188,67 +172,4 @@ func (h *home) text() string {
 		fmt.Fprint(&b, "Console       ", h.Console, "\n")
 	}
 	return b.String()
-}
-
-// consoleBase returns the URL of the console, without its path, for a client that has reached the server at a URL.
-// Without auth it is one that the machine of the server has.
-func (s *Server) consoleBase(r *http.Request, base *url.URL) *url.URL {
-	at := s.Host.ConsoleAddr()
-	local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
-	if at == nil && s.Host.Authenticator() == nil && !mcp.IsLocalHost(base.Host) {
-		at = local
-	}
-	if at == nil {
-		return base
-	}
-	return s.listenerURL(at, base)
-}
-
-// listenerURL returns the URL of a listener of the server, for a client that has reached another one at a URL.
-func (s *Server) listenerURL(at net.Addr, base *url.URL) *url.URL {
-	host, port, err := net.SplitHostPort(at.String())
-	if err != nil {
-		return base
-	}
-	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
-		host = base.Hostname()
-	}
-	out := &url.URL{Scheme: "http", Host: net.JoinHostPort(host, port)}
-	if s.Host.Certificates() != nil {
-		out.Scheme = "https"
-	}
-	return out
-}
-
-// endpointOf says how clients reach a tool, for a person in the console.
-func (s *Server) endpointOf(r *http.Request, t *hcl.Tool) *console.Endpoint {
-	current := s.Host.Current()
-	only := slices.IndexFunc(current.Config.Toolsets, func(set *hcl.Toolset) bool { return set.Name == s.Toolset })
-	if !t.Listed || only >= 0 && !current.Config.Toolsets[only].HasTool(t.Name) {
-		return nil
-	}
-	out, entry := &console.Endpoint{Dir: current.Env.Dir}, map[string]any{}
-	base := current.ServerNames().URL(r)
-	at, isServed := s.address.Load().(net.Addr)
-	a := current.Config.Auth
-	switch {
-	case current.SignIn != nil:
-		out.URL = current.SignIn.Decl.Resource("")
-	case !isServed && s.Host.ConsoleAddr() != nil:
-		entry["command"], entry["args"] = "hatchel", []string{"serve", "--stdio", current.Env.Dir}
-	case s.Host.ConsoleAddr() != nil:
-		out.URL = s.listenerURL(at, base).JoinPath("mcp").String()
-	default:
-		out.URL = base.JoinPath("mcp").String()
-	}
-	if out.URL != "" {
-		entry["type"], entry["url"] = "http", out.URL
-		out.HasKey = a != nil && (current.SignIn != nil || len(a.Keys)+len(a.Issuers)+len(a.Introspections) > 0)
-		if out.HasKey && current.SignIn == nil {
-			entry["headers"] = map[string]string{"Authorization": "Bearer ${HATCHEL_KEY}"}
-		}
-	}
-	name := clientName(current.Config.Server.Name)
-	out.Entry = indented(map[string]any{"mcpServers": map[string]any{name: entry}})
-	return out
 }

@@ -10,9 +10,9 @@ function addButtons(section) {
     button.className = "quiet";
     button.textContent = "Copy";
     button.addEventListener("click", async () => {
-      getSelection()?.selectAllChildren(text); // for a browser that lets no page of http copy
-      await navigator.clipboard?.writeText(text.textContent ?? "");
-      if (navigator.clipboard) button.textContent = "Copied";
+      getSelection()?.selectAllChildren(text); // for a person who lets no page write to the clipboard
+      const written = navigator.clipboard.writeText(text.textContent ?? "");
+      button.textContent = await written.then(() => "Copied", () => "Selected, not copied");
     });
     text.after(button);
   }
