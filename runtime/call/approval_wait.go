@@ -60,7 +60,7 @@ func (s *approvals) waitForDecision(a *approval.Approval) (*approval.Approval, e
 	report := func() {
 		reports++
 		// A step may report its own progress later, from 1 on.
-		s.call.Client.Progress(float64(reports)*1e-6, 0, "waits for approval "+opened.ID)
+		s.call.Client.Progress(float64(reports)*1e-6, 0, approval.ProgressMessage(opened.ID))
 	}
 	report()
 	err := s.waiting.Wait(time.Until(opened.Deadline), func() error {

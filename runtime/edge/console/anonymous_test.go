@@ -18,7 +18,8 @@ func TestWithoutAuthenticationThereIsOnlyWhatNeedsNoIdentity(t *testing.T) {
 	if got := strings.Fields(textOf(overview.find("menu"))); strings.Join(got, " ") != "Overview Tools Approvals (1) Calls Reload" {
 		t.Errorf("the menu has %v", got)
 	}
-	if page := v.get("/console/reload"); page.status != http.StatusOK || page.find("load") != nil {
+	if page := v.get("/console/reload"); page.status != http.StatusOK || page.find("load") != nil ||
+		!strings.Contains(textOf(page.find("refusal")), "SIGHUP") {
 		t.Errorf("the last load: %d %s", page.status, page.text())
 	}
 	token := url.Values{"token": {overview.token("/console/sign-out")}}

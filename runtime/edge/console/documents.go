@@ -1,15 +1,19 @@
 package console
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/runtime/call"
+	"hatchel/runtime/durable/audit"
 	"hatchel/runtime/edge/mcp"
 	"hatchel/runtime/edge/served"
 )
@@ -111,7 +115,7 @@ func listDocuments(kind string) func(*Console, *request) (*answer, error) {
 		}
 		label := strings.ToUpper(kind[:1]) + kind[1:] + "s"
 		data := &documentsData{Kind: kind, Bar: newFilterBar(q, filterField{
-			Name: "q", Label: "Text", IsText: true, Hint: "name or file",
+			Name: "q", Label: "Text", IsText: true, Hint: "name, description or file",
 		})}
 		query := strings.ToLower(strings.TrimSpace(data.Bar.Fields[0].Value))
 		found := slices.DeleteFunc(documentsOf(g, kind), func(d *document) bool {
@@ -130,7 +134,8 @@ type documentData struct {
 	Facts    [][2]string
 	Rules    call.OperationRules
 	Policies string // address of the page that says who may use it; empty for a person who may not see it
-	Records  string // address of the audit records about it; empty where these are not shown
+	Audit    string // address of its audit records; empty where these are not shown
+	Records  []audit.Record
 	Entry    string // in the list of clients, indented
 	Try      *documentTry
 }
@@ -163,7 +168,10 @@ func (c *Console) newDocumentData(q *request, g *served.Served, kind string) (*d
 	if permitIdentifiedViewer(c, q) == "" {
 		data.Policies = targetPath(kind, d.Name)
 		if log, _ := g.AuditSource(); log != nil {
-			data.Records = auditPath + "?" + url.Values{"tool": {d.Name}}.Encode()
+			data.Audit = auditPath + "?" + url.Values{"tool": {d.Name}}.Encode()
+			if err := data.addRecords(q.Context(), log); err != nil {
+				return nil, err
+			}
 		}
 	}
 	entry := json.RawMessage(nil)
@@ -174,6 +182,26 @@ func (c *Console) newDocumentData(q *request, g *served.Served, kind string) (*d
 	}
 	data.Entry = indentJSON(entry)
 	return data, nil
+}
+
+const (
+	maxUses       = 8   // the latest ones, on the page of a prompt or a resource
+	maxUseRecords = 500 // records of the audit log in which they are searched
+)
+
+// addRecords adds the latest requests for the document, of the last records of the audit log.
+func (d *documentData) addRecords(ctx context.Context, log audit.Source) error {
+	searched, name := 0, []byte(strconv.Quote(d.Name))
+	_, err := readBack(ctx, log, 0, func(l *audit.Line) bool {
+		searched++
+		if bytes.Contains(l.Text, name) {
+			if r, ok := l.Record(); ok && r.Event == audit.EventCall && r.Kind == d.Kind && r.Name == d.Name {
+				d.Records = append(d.Records, r)
+			}
+		}
+		return len(d.Records) < maxUses && searched < maxUseRecords
+	})
+	return err
 }
 
 // facts returns the limits and properties of the document, each with its name.

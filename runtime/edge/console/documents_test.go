@@ -46,7 +46,7 @@ resource "order" {
 `
 
 func newLibrary(t *testing.T, try string) *site {
-	return newSite(t, keysOf("ada:admin", "vera:ops", "bob:callers")+"console {\n allow = \"true\"\n try = \""+try+"\"\n}\n"+library)
+	return newSite(t, keysOf("ada:admin", "vera:ops", "bob:callers")+"console {\n allow = \"true\"\n try = \""+try+"\"\n}\n"+audited+library)
 }
 
 func TestPromptsAndResourcesAreListedWhereThereAreSome(t *testing.T) {
@@ -65,14 +65,14 @@ func TestPromptsAndResourcesAreListedWhereThereAreSome(t *testing.T) {
 	if got := textOf(resources.find("documents")); !containsAll(got, "config://shop", "orders://{id}{?lang}", "An order.") {
 		t.Errorf("the resources are %q", got)
 	}
-	if got := textOf(vera.get("/console/resources?q=PNG").find("summary")); got != "1 to 1 of 1 resource" {
+	if got := textOf(vera.get("/console/resources?q=PNG").find("summary")); got != "1 resource" {
 		t.Errorf("filtered: %q", got)
 	}
 	for path, parts := range map[string][]string{
 		"/console/prompts/report":                                              {"Weekly report", "prompt.report.allow", "'ops' in caller.groups", `"required": true`, "Messages", "user", "Get as vera"},
 		"/console/resources/order":                                             {"orders://{id}{?lang}", "resource.order.allow", `"uriTemplate": "orders://{id}{?lang}"`, "Read as vera"},
 		"/console/resources/config":                                            {"config://shop", "application/json", "It has no arguments."},
-		"/console/policies/prompt/report?caller=group+ops":                     {"yes", "prompt.report.allow", "group callers", "Its page"},
+		"/console/policies/prompt/report?caller=group+ops":                     {"yes", "prompt.report.allow", "group callers", "Open the prompt"},
 		"/console/policies/resource/order":                                     {"no", "resource.order.allow"},
 		"/console/policies/resource/order?arguments=orders%3A%2F%2F7":          {"denied", "--resource 'orders://7'"},
 		"/console/policies/prompt/report?arguments=%7B%22week%22%3A%227%22%7D": {"allowed", `--prompt 'report' --args '{"week":"7"}'`},
@@ -125,6 +125,9 @@ func TestAPromptAndAResourceAreTriedAsByAClient(t *testing.T) {
 	order = s.signedIn("ada").try("/console/resources/order", "call", url.Values{"input.id": {"41"}, "input.lang?": {"value"}, "input.lang": {"a&b"}})
 	if got := textOf(order.find("result")); !containsAll(got, "orders://41?lang=a%26b", "Order 42 in a&b") {
 		t.Errorf("ada reads %q: %s", got, order.text())
+	}
+	if got := cells(vera.get("/console/resources/config").find("records")); len(got) != 4 || got[1] != "ok" || got[2] != "vera" {
+		t.Errorf("the recent use is %q", got)
 	}
 	plan := vera.try("/console/resources/config", "plan", nil)
 	if got := textOf(plan.find("plan")); !strings.Contains(got, "Nothing is sent") {

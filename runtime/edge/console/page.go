@@ -79,7 +79,7 @@ var routes = []route{
 	{"GET /console/tasks/{id}", permitIdentifiedViewer, (*Console).task, taskKinds},
 	{"GET /console/tasks/{id}/cancel", permitIdentifiedViewer, (*Console).confirmCancel, ""},
 	{"POST /console/tasks/{id}/cancel", permitIdentifiedViewer, (*Console).cancelTask, ""},
-	{"GET " + sessionsPath, permitOperator, (*Console).sessions, ""},
+	{"GET " + sessionsPath, permitOperator, (*Console).sessions, reloadKinds}, // and every few seconds
 	{"GET " + sessionsPath + "/{name}/end", permitOperator, (*Console).confirmEnd, ""},
 	{"POST " + sessionsPath + "/{name}/end", permitOperator, (*Console).endSession, ""},
 	{"GET " + signInsPath, permitSignIns, (*Console).signIns, ""},

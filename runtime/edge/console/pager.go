@@ -1,11 +1,22 @@
 package console
 
-import "strconv"
+import (
+	"fmt"
+	"strconv"
+)
 
 // pager is the part of a list that a page shows.
 type pager struct {
 	Total, First, Last int    // First counts from 1
 	Before, After      string // addresses of the page before and the next one; empty for none
+}
+
+// Shown says which part of the list the page shows.
+func (p pager) Shown(noun string) string {
+	if p.First == 1 && p.Last == p.Total {
+		return count(p.Total, noun)
+	}
+	return fmt.Sprintf("%d to %d of %s", p.First, p.Last, count(p.Total, noun))
 }
 
 // turn sets the part of a list of n, and returns where it begins and ends. The parameter of the address has the number

@@ -153,7 +153,7 @@ func (c *Console) listCallers(q *request, cfg *hcl.Config, t *target, data *poli
 	for _, column := range columnsFor(q, data.Matrix) {
 		first := column.Callers[0]
 		e := access.Explain(cfg, t.access, first)
-		row := callerRow{newMatrixColumn(column), e.Answer, e.By, callerQuery(first.Name), false}
+		row := callerRow{newMatrixColumn(column), e.Answer, cmp.Or(e.By, openRules(e)), callerQuery(first.Name), false}
 		for _, caller := range column.Callers {
 			if caller.Name == at {
 				found, row.IsAt = true, true
@@ -185,17 +185,24 @@ func (t *target) explain(cfg *hcl.Config, caller string, e *access.Explanation) 
 		out.Message = "The caller lacks the scopes " + strings.Join(e.Scopes, ", ")
 	}
 	known := rulesByName(cfg)
+	for _, s := range e.Rules {
+		out.Rules = append(out.Rules, newExplainedRule(known, s.Rule, s.Program, s.Says, s.Error, s.Range))
+	}
+	if e.Answer == access.Depends {
+		out.By, out.Open = "", openRules(e)
+	}
+	return out
+}
+
+// openRules names the rules that the input decides.
+func openRules(e *access.Explanation) string {
 	var open []string
 	for _, s := range e.Rules {
 		if s.Says == "" {
 			open = append(open, s.Rule)
 		}
-		out.Rules = append(out.Rules, newExplainedRule(known, s.Rule, s.Program, s.Says, s.Error, s.Range))
 	}
-	if e.Answer == access.Depends {
-		out.By, out.Open = "", strings.Join(open, ", ")
-	}
-	return out
+	return strings.Join(open, ", ")
 }
 
 func rulesByName(cfg *hcl.Config) map[string]rule {

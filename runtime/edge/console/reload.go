@@ -29,6 +29,9 @@ func (c *Console) reloadPage(q *request, status int, notice string) (*answer, er
 	switch {
 	case c.Reload == nil:
 		data.Refusal = noDirectory
+	case c.Host.Authenticator() == nil:
+		data.Refusal = "Without authentication, the configuration is loaded again when a file changes, on SIGHUP and " +
+			"on POST /admin/reload"
 	case permitOperator(c, q) != "":
 		data.Refusal = "Only callers in the group " + adminGroup + " can load the configuration again here"
 	}

@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"slices"
 
+	"hatchel/runtime/stage/approval"
 	"hatchel/runtime/stage/task"
 )
 
@@ -15,13 +16,32 @@ const (
 // tasksData is the data of the list of tasks.
 type tasksData struct {
 	Filter *filterBar
-	Rows   []*task.Task
+	Rows   []taskView
 	Next   string // address of the next page; empty for none
+}
+
+// taskView is a task as the pages of tasks show it.
+type taskView struct{ *task.Task }
+
+// State returns what the task does, or what became of it.
+func (v taskView) State() condition {
+	if v.Awaited() != "" {
+		return waitsForApproval
+	}
+	return stateOf(v.Status)
+}
+
+// Awaited returns the approval that the task waits for; empty for none.
+func (v taskView) Awaited() string {
+	if v.IsFinal() {
+		return ""
+	}
+	return approval.AwaitedID(v.Message)
 }
 
 // taskData is the data of the page of a task.
 type taskData struct {
-	*task.Task
+	taskView
 	MayCancel bool
 }
 
@@ -50,9 +70,12 @@ func (c *Console) tasks(q *request) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if data.Rows = found; len(found) > tasksPerPage {
-		data.Rows = found[:tasksPerPage]
+	if len(found) > tasksPerPage {
+		found = found[:tasksPerPage]
 		data.Next = q.addressWith("after", found[tasksPerPage-1].ID())
+	}
+	for _, t := range found {
+		data.Rows = append(data.Rows, taskView{t})
 	}
 	return &answer{template: "tasks", title: "Tasks", data: data}, nil
 }
@@ -66,7 +89,7 @@ func (c *Console) findTask(q *request) (*taskData, error) {
 	case t == nil:
 		return nil, notFound("There is no such task. A task is kept for the ttl of its tool")
 	}
-	return &taskData{t, !t.IsFinal() && (q.isAdmin() || t.Owner == q.caller.Owner())}, nil
+	return &taskData{taskView{t}, !t.IsFinal() && (q.isAdmin() || t.Owner == q.caller.Owner())}, nil
 }
 
 // task shows a task.

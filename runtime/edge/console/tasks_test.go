@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"hatchel/runtime/edge/mcp"
 	"hatchel/runtime/stage/task"
@@ -129,5 +130,22 @@ func TestTasksAreListedByPages(t *testing.T) {
 	}
 	if got := v.get("/console/tasks?after=none"); got.status != http.StatusSeeOther {
 		t.Errorf("after a task that is gone: %d", got.status)
+	}
+}
+
+func TestATaskThatWaitsForAnApprovalLeadsToIt(t *testing.T) {
+	s := newSite(t, keysOf("vera:ops", "bob:callers")+people+"approvals { allow = \"true\" }\n"+
+		strings.Replace(slowTool, "  shell {", "  approval { timeout = \"1h\" }\n  shell {", 1))
+	id, v := s.begin("bob", "export"), s.signedIn("vera")
+	for limit := time.Now().Add(30 * time.Second); textOf(v.get("/console/tasks/"+id).find("state")) != "waits for approval"; {
+		if time.Now().After(limit) {
+			t.Fatal("the task does not wait")
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	for _, got := range []string{linkIn(v.get("/console/tasks").find("tasks")), linkIn(v.get("/console/tasks/" + id).find("state"))} {
+		if page := v.get(got); page.find("decision-bar") == nil {
+			t.Errorf("%s is no approval", got)
+		}
 	}
 }

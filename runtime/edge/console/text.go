@@ -32,8 +32,10 @@ func clock(times ...time.Time) string {
 // ago returns how long before now a moment was, in its largest unit.
 func ago(t, now time.Time) string {
 	switch d := now.Sub(t).Round(time.Second); {
+	case d < time.Second:
+		return "just now"
 	case d < 2*time.Minute:
-		return fmt.Sprintf("%d s ago", max(0, int(d.Seconds())))
+		return fmt.Sprintf("%d s ago", int(d.Seconds()))
 	case d < 2*time.Hour:
 		return fmt.Sprintf("%d min ago", int(d.Minutes()))
 	case d < 48*time.Hour:
@@ -112,7 +114,10 @@ func recordState(r audit.Record) condition {
 	if r.Event == audit.EventIntent {
 		return condition{"off", "started"}
 	}
-	return stateOf(cmp.Or(r.Outcome, r.Decision, r.Event))
+	if said := cmp.Or(r.Outcome, r.Decision); said != "" {
+		return stateOf(said)
+	}
+	return condition{"off", r.Event}
 }
 
 // duration returns a duration for people.

@@ -18,6 +18,7 @@ type toolData struct {
 	*hcl.Tool
 	Facts          [][2]string
 	Rules          call.OperationRules
+	Policies       string // address of the page that says who may use it; empty for a person who may not see it
 	Modern, Legacy string // the entry in tools/list, indented
 	SameInBothEras bool
 	Try            *tryData // nil with try = "none"
@@ -34,7 +35,7 @@ func (c *Console) tool(q *request) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err := newToolData(g, q.PathValue("name"))
+	data, err := c.newToolData(q, g)
 	if err != nil {
 		return nil, err
 	}
@@ -54,18 +55,22 @@ func (c *Console) addCalls(q *request, data *toolData) (err error) {
 	return err
 }
 
-func newToolData(g *served.Served, name string) (*toolData, error) {
-	p, ok := g.Program(name)
+func (c *Console) newToolData(q *request, g *served.Served) (*toolData, error) {
+	p, ok := g.Program(q.PathValue("name"))
 	if !ok {
 		return nil, notFound("There is no tool of this name. It may have been removed by a reload")
 	}
 	t := p.Tool()
-	entry, _ := g.ToolEntry(name)
-	return &toolData{
+	entry, _ := g.ToolEntry(t.Name)
+	data := &toolData{
 		Tool: t, Facts: factsOf(t, g.Config.Sources), Rules: p.ListRules(g.Config.Server.DenyByDefault),
 		Modern: indentJSON(entry.Modern), Legacy: indentJSON(entry.Legacy),
 		SameInBothEras: bytes.Equal(entry.Modern, entry.Legacy),
-	}, nil
+	}
+	if permitIdentifiedViewer(c, q) == "" {
+		data.Policies = targetPath("tool", t.Name)
+	}
+	return data, nil
 }
 
 func indentJSON(text []byte) string {

@@ -12,7 +12,7 @@ const toolsPerPage = 100
 
 // toolsData is the data of the list of tools.
 type toolsData struct {
-	Query string
+	Bar   *filterBar
 	Tools []*hcl.Tool
 	pager
 }
@@ -23,10 +23,11 @@ func (c *Console) tools(q *request) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	data := &toolsData{Query: strings.TrimSpace(q.URL.Query().Get("q"))}
+	data := &toolsData{Bar: newFilterBar(q, filterField{Name: "q", Label: "Text", IsText: true, Hint: "name, description or file"})}
+	query := strings.ToLower(strings.TrimSpace(data.Bar.Fields[0].Value))
 	var found []*hcl.Tool
 	for _, t := range g.Config.Tools {
-		if matchesTool(t, strings.ToLower(data.Query)) {
+		if matchesTool(t, query) {
 			found = append(found, t)
 		}
 	}

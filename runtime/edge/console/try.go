@@ -164,7 +164,7 @@ func (c *Console) try(q *request, do func(*request, *call.Program, *tryData, []b
 	if err != nil {
 		return nil, err
 	}
-	page, err := newToolData(g, q.PathValue("name"))
+	page, err := c.newToolData(q, g)
 	if err != nil {
 		return nil, err
 	}

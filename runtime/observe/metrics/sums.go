@@ -32,6 +32,9 @@ func (s *sums) add(o *sums) {
 }
 
 func (s *sums) point() Point {
+	if s.ok+s.failed+s.refused == 0 { // requests that began tasks have durations
+		return Point{}
+	}
 	return Point{
 		OK: s.ok, Failed: s.failed, Refused: s.refused,
 		P50: quantile(&s.durations, 0.5), P95: quantile(&s.durations, 0.95), P99: quantile(&s.durations, 0.99),
