@@ -73,8 +73,8 @@ func NewLossy(data []byte, maxDepth int) Scanner {
 	return s
 }
 
-// Step is a budget of time for long strings. It is called with a number of bytes before as many are read or decoded, and
-// its error, which the Scanner returns as it is, ends that.
+// Step is a budget of time for long strings. It is called with a number of bytes before as many are read or decoded,
+// and its error, which the Scanner returns as it is, ends that.
 type Step func(bytes int) error
 
 // stepBytes is of how many bytes of a string a Step is asked at once.
