@@ -19,6 +19,7 @@ type State struct {
 	PreviousKey decode.SecretText // opens what was sealed before Key was changed; empty for none
 	HasKey      bool              // Key is written
 	InDatabase  bool              // Postgres is written, and empty where secrets are not read
+	InDefault   bool              // only keys are written, also wrong ones: the location is the default file
 	Range       Range
 }
 
@@ -64,12 +65,23 @@ func (l *loader) decodeState() {
 		}
 		attributes := b.Block.Body.Attributes
 		s.HasKey, s.InDatabase = attributes["key"] != nil, attributes["postgres"] != nil
+		s.InDefault = len(l.blocks["state"]) == 1 && hasOnlyKeys(b.Block)
 		s.checkKeys(d, b.Block)
 		if listen := attributes["listen"]; listen != nil && attributes["postgres"] == nil {
 			d.Errorf(listen.NameRange, "Listen without database", "listen is another address of the database that "+
 				"postgres names, and there is no postgres. Remove listen, or write postgres = secret.NAME.")
 		}
 	})
+}
+
+// hasOnlyKeys reports whether a state block has a key, and nothing that may be meant as a location.
+func hasOnlyKeys(b *hclsyntax.Block) bool {
+	for name := range b.Body.Attributes {
+		if name != "key" && name != "previous_key" {
+			return false
+		}
+	}
+	return b.Body.Attributes["key"] != nil && len(b.Body.Blocks) == 0 && len(b.Labels) == 0
 }
 
 // minStateKey is the minimum length of a key in bytes.

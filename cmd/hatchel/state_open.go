@@ -109,7 +109,8 @@ func locateState(folder stateFolder, file string, unit server.StateFile) (stateP
 	}
 	own := server.FindStateFile(path)
 	place := statePlace{Name: path, File: own}
-	if file == "" && block == nil && path != unit.Path && (unit.Err != nil || !unit.Served.IsZero()) {
+	inDefault := file == "" && (block == nil || block.InDefault)
+	if inDefault && path != unit.Path && (unit.Err != nil || !unit.Served.IsZero()) {
 		if unit.Err == nil && (own.Served.IsZero() || folder.Dir == server.UnitFolder) {
 			place, own, unit = statePlace{Name: unit.Path, File: unit}, unit, own
 		}
@@ -175,5 +176,5 @@ func knowsState(cfg *hcl.Config) bool {
 	if cfg.State == nil {
 		return !cfg.Partial
 	}
-	return cfg.State.SQLite != "" || cfg.State.Postgres != ""
+	return cfg.State.SQLite != "" || cfg.State.Postgres != "" || cfg.State.InDefault
 }

@@ -62,6 +62,8 @@ func TestTheStateOfTheUnitIsFoundAndTwoStatesAreNamed(t *testing.T) {
 	}
 	touch(own, time.Minute)
 	check("the directory of the unit", "", "the state "+unit, "two states: this is the state "+unit)
+	folder.Config.State = &hcl.State{InDefault: true}
+	check("a state block with keys alone", "", "the state "+unit, "two states: this is the state "+unit)
 	folder.Config.State = &hcl.State{SQLite: own}
 	check("a state block", "", "the state "+own, "")
 	folder.Config.State = &hcl.State{Postgres: "postgres://x"}

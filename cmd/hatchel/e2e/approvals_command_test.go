@@ -336,7 +336,9 @@ func TestInvalidIDsAreReported(t *testing.T) {
 // Errors in the configuration, and secrets that are missing on the machine of the approver, matter
 // only when they hide where the state is.
 func TestErrorsInToolsDoNotPreventDecisions(t *testing.T) {
-	for name, state := range map[string]string{"with a state block": `state { sqlite = "state.db" }`, "without a state block": ""} {
+	for name, state := range map[string]string{
+		"with a state block": `state { sqlite = "state.db" }`, "with a key alone": `state { key = secret.shop }`, "without a state block": "",
+	} {
 		t.Run(name, func(t *testing.T) {
 			o := newApprovalServer(t, state)
 			text, err := os.ReadFile(filepath.Join(o.dir, "tools.hcl"))
@@ -344,7 +346,7 @@ func TestErrorsInToolsDoNotPreventDecisions(t *testing.T) {
 				t.Fatal(err)
 			}
 			o.writeConfig(string(text) + "secret \"shop\" { env = \"STATE\" }\n") // which who decides does not have
-			o.replica = startReplica(t, o.dir, "of the server only")
+			o.replica = startReplica(t, o.dir, "that of the server only, with 0123456789")
 			id, answered := o.requestApproval("eve", "refund", `{"amount":500}`)
 			var home []string
 			for _, pair := range o.cmd.Env {
@@ -367,6 +369,7 @@ func TestErrorsInTheStateBlockPreventDecisions(t *testing.T) {
 	for _, state := range []string{
 		`state { sqlite = var.nowhere }`, `state "x" { sqlite = "state.db" }`, `state = { sqlite = "state.db" }`, `stat { sqlite = "state.db" }`, `state { sqlit = "state.db" }`,
 		"state { sqlite = \"state.db\" }\nstate { sqlite = \"other.db\" }", "state {\nsqlite = \"state.db\"\npostgres = \"postgres://u@127.0.0.1:1/x\"\n}",
+		"state {\nkey = secret.nowhere\nsqlit = \"state.db\"\n}", "state { key = secret.nowhere }\nstate { sqlite = \"state.db\" }",
 	} {
 		t.Run(state, func(t *testing.T) {
 			o := newApprovalServer(t, state)
