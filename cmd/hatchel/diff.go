@@ -42,7 +42,7 @@ func diffCommand() *cobra.Command {
 		Long: `Compare two configurations: what their tools accept and return, what they do, and who
 may call them. OLD and NEW are each a directory, a file that hatchel lock wrote, or a
 git revision: REV for the directory of -C at that revision, REV:PATH for another one.
-By default OLD is the lock of the directory, and NEW is the directory. With --server,
+By default OLD is the lock of the directory, and NEW is the directory of -C. With --server,
 OLD is the configuration that a server serves, if you are an operator of it.
 
   breaking    a valid call may now be refused, or its result may be misread
@@ -148,9 +148,47 @@ func (f *diffFlags) old(cmd *cobra.Command, args []string) (review.Side, error) 
 	case f.server != "":
 		return f.served(cmd)
 	case len(args) > 0:
+		if len(args) == 1 {
+			if err := f.checkOld(args[0]); err != nil {
+				return review.Side{}, err
+			}
+		}
 		return f.reader(cmd).Read(cmd.Context(), args[0])
 	}
 	return f.reader(cmd).ReadOwnLock()
+}
+
+// checkOld refuses a directory that is, or is a part of, the directory that it would be compared with: other commands
+// take the directory that they work on in its place, and there would be no changes.
+func (f *diffFlags) checkOld(old string) error {
+	a, err := os.Stat(old)
+	if err != nil || !a.IsDir() {
+		return nil
+	}
+	if b, err := os.Stat(f.dir); err == nil && os.SameFile(a, b) {
+		return misusef("%s would be compared with itself: without OLD, diff compares it with its lock", old)
+	}
+	if !isWithin(f.dir, old) {
+		return nil
+	}
+	return misusef("%s is a part of %s, which it would be compared with: hatchel diff -C %[1]s compares it with its "+
+		"lock, and hatchel diff %[1]s NEW with another directory", old, folderName(f.dir))
+}
+
+// isWithin reports whether a directory is below another one.
+func isWithin(outer, inner string) bool {
+	var paths [2]string
+	for i, dir := range [...]string{outer, inner} {
+		abs, err := filepath.Abs(dir)
+		if err != nil {
+			return false
+		}
+		if paths[i], err = filepath.EvalSymlinks(abs); err != nil {
+			return false
+		}
+	}
+	rel, err := filepath.Rel(paths[0], paths[1])
+	return err == nil && filepath.IsLocal(rel)
 }
 
 // served reads what a server serves.

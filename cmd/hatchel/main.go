@@ -167,8 +167,12 @@ func checkFolders(cmd *cobra.Command, args []string) error {
 			info.IsDir() {
 			continue
 		}
+		at := filepath.Dir(arg)
+		if cmd.Name() == "diff" { // whose argument is another configuration
+			at = "-C " + at
+		}
 		return misusef("%s is one file of a configuration, which is a directory with all its .hcl files: write %s %s",
-			arg, cmd.CommandPath(), filepath.Dir(arg))
+			arg, cmd.CommandPath(), at)
 	}
 	return nil
 }
