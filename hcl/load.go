@@ -7,8 +7,10 @@
 package hcl
 
 import (
+	"fmt"
 	"io/fs"
 	"maps"
+	"path"
 	"sync"
 	"time"
 
@@ -150,6 +152,8 @@ type loader struct {
 	secretCommands map[string][]string // by secret
 	again          bool                // a block is decoded again, which changes nothing; see Config.DecodeAgain
 	untested       bool                // no test uses the blocks that are decoded
+
+	foldersExplained bool // a diagnostic says that the files of all folders are one configuration
 }
 
 func newLoader(fsys fs.FS, kinds Kinds, opts Options) *loader {
@@ -270,13 +274,33 @@ func (l *loader) declare(noun, name string, b sourceBlock) bool {
 func (l *loader) declareAt(noun, name string, r hclv2.Range) bool {
 	key := noun + " " + name
 	if first, twice := l.declared[key]; twice {
-		l.errorf(r, "Duplicate "+noun, "The %s %q is already declared at %s:%d.", noun, name, first.File,
-			first.Start.Line)
+		l.errorf(r, "Duplicate "+noun, "The %s %q is already declared at %s:%d.%s", noun, name, first.File,
+			first.Start.Line, l.explainFolders(first.File, r.Filename))
 		l.diags.Relate(first)
 		return false
 	}
 	l.declared[key] = diag.RangeOf(r)
 	return true
+}
+
+// explainFolders says once, of the first duplicate in another folder, that both folders are one configuration.
+func (l *loader) explainFolders(first, second string) string {
+	a, b := path.Dir(first), path.Dir(second)
+	if a == b || l.foldersExplained {
+		return ""
+	}
+	l.foldersExplained = true
+	const text = " Files in all folders below the directory are one configuration. If %s and %s are two, name one of " +
+		"them in place of the directory, or exclude one in .hatchelignore."
+	return fmt.Sprintf(text, folderText(a), folderText(b))
+}
+
+// folderText names a folder below the directory.
+func folderText(folder string) string {
+	if folder == "." {
+		return "the directory itself"
+	}
+	return folder
 }
 
 // headerRange returns the range of the type and the labels of a block.
@@ -328,8 +352,8 @@ func (l *loader) onlyBlock(name string, do func(d *decode.Decoder, b sourceBlock
 			do(d, b)
 			return
 		}
-		d.Errorf(b.DefRange(), "Duplicate "+name, "There may be only one %s block; the first is at %s:%d.", name,
-			first.file.name, first.DefRange().Start.Line)
+		d.Errorf(b.DefRange(), "Duplicate "+name, "There may be only one %s block; the first is at %s:%d.%s", name,
+			first.file.name, first.DefRange().Start.Line, l.explainFolders(first.file.name, b.file.name))
 		d.Diags.Relate(headerRange(first.Block))
 	})
 }

@@ -47,6 +47,11 @@ func explainMistake(d *diag.Diagnostic, src []byte) {
 		d.Detail = `A backslash begins an escape: \n, \r, \t, \", \\, \u and four or \U and eight hexadecimal ` +
 			`digits. Write \\ for a backslash; in a heredoc, <<TEXT … TEXT, a backslash is an ordinary character.`
 	case "Missing newline after argument", "Invalid single-argument block definition":
+		if rest := bytes.TrimLeft(after, " \t"); d.Summary != "Missing newline after argument" && startsNewLine(rest) {
+			d.Detail = "The block has an argument on the line of its opening brace, so its closing brace is on that " +
+				"line, too. Write it at the end of the line, or start a new line after the opening brace."
+			return
+		}
 		if bytes.HasSuffix(before, []byte(`"`)) && len(after) > 0 && !unicode.IsSpace(rune(after[0])) &&
 			after[0] != ',' {
 			d.Detail = `The string ends at the quote before this. In an expression use single quotes, 'a'; ` +
@@ -56,6 +61,16 @@ func explainMistake(d *diag.Diagnostic, src []byte) {
 }
 
 var argumentWithoutEquals = lazyregexp.New(`^\s*([\pL_][\pL\pN_-]*)\s+("[^"]*")\s*$`)
+
+// startsNewLine reports whether nothing but a comment is left of the line that a text is in.
+func startsNewLine(text []byte) bool {
+	for _, end := range [...]string{"\n", "\r\n", "#", "//"} {
+		if bytes.HasPrefix(text, []byte(end)) {
+			return true
+		}
+	}
+	return len(text) == 0
+}
 
 // lastLine returns the last line of a text.
 func lastLine(text []byte) []byte { return text[bytes.LastIndexByte(text, '\n')+1:] }

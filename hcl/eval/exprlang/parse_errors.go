@@ -108,12 +108,30 @@ func (r *tokenStream) explainEnd() *Problem {
 			return newProblem(r.at(i), "Unclosed bracket", "%q is opened and not closed.", t.Value)
 		}
 	}
+	if p := r.explainPiped(len(r.tokens)); p != nil {
+		return p
+	}
 	end := len(strings.TrimRight(r.source, " \t\r\n"))
 	return newProblem(span{end, end}, "Program ends early", "A value is missing at the end.")
 }
 
+// explainPiped explains a function after | that has no parentheses before token i; nil for something else.
+func (r *tokenStream) explainPiped(i int) *Problem {
+	if i > 0 && i == len(r.tokens) && r.tokens[i-1].Kind == lexer.EOF {
+		i--
+	}
+	if i < 2 || r.tokens[i-1].Kind != lexer.Identifier || !r.tokens[i-2].Is(lexer.Operator, "|") {
+		return nil
+	}
+	return newProblem(r.at(i-1), "Function without parentheses", "After | is a call of a function, with its "+
+		"parentheses: | %s().", r.tokens[i-1].Value)
+}
+
 // explainToken explains why token i cannot stand where it is.
 func (r *tokenStream) explainToken(i int) *Problem {
+	if p := r.explainPiped(i); p != nil {
+		return p
+	}
 	t, s := r.tokens[i], r.at(i)
 	before := lexer.Token{}
 	if i > 0 {
