@@ -292,6 +292,13 @@ func importSchema(
 	for _, t := range folder.config.Tools {
 		o.Existing = append(o.Existing, t.Name)
 	}
+	if identified, ok := conn.Config.(hcl.Identified); ok {
+		for _, part := range identified.IdentityParts() {
+			if part.Argument == "session" {
+				o.Settings = append(o.Settings, part.Name)
+			}
+		}
+	}
 	o.TextDecimals, o.TextIntegers = sql.TextNumbers(conn.Config)
 	if o.Kind, o.Connection = conn.Kind, conn.Name; o.Writes && sql.ReadOnly(conn.Config) {
 		at := ""

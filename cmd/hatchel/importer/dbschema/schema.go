@@ -22,11 +22,17 @@ type Options struct {
 	All        bool     // also without Tables as many tools as there are
 	Existing   []string // the names of the tools of the directory; they count, unless they are generated again
 
+	Settings []string // the settings of the session that each call sends
+
 	TextDecimals bool // decimals are answered as text
 	TextIntegers bool // and so are integers that JavaScript rounds
 }
 
-const tableLeftOut = "table left out" // a kind of loss
+// Kinds of losses.
+const (
+	tableLeftOut  = "table left out"
+	databaseRules = "rules of the database"
+)
 
 // Import generates tools for the tables of the database that q queries. It also returns all tables that q can read,
 // whether they are selected or not, for completion.
@@ -208,7 +214,7 @@ const (
 
 // addTable adds the tools of one table, or reports why there are none. The error is that of the connection.
 func (g *generator) addTable(ctx context.Context, q Query, t *table) error {
-	why, err := unreadable(ctx, q, t)
+	why, err := g.unreadable(ctx, q, t)
 	switch {
 	case err != nil:
 		return err
@@ -219,13 +225,12 @@ func (g *generator) addTable(ctx context.Context, q Query, t *table) error {
 		g.result.Lose(t.origin(), tableLeftOut, why, "")
 		return nil
 	}
-	const rules = "rules of the database"
 	if t.rowSecurity && !t.view {
 		const policies = "row-level security applies: the tools see and write what its policies allow the role"
-		g.result.Lose(t.origin(), rules, policies, "")
+		g.result.Lose(t.origin(), databaseRules, policies, "")
 	}
 	if t.writeNote != "" && !t.view && g.options.Writes {
-		g.result.Lose(t.origin(), rules, t.writeNote, "")
+		g.result.Lose(t.origin(), databaseRules, t.writeNote, "")
 	}
 	if g.options.Writes && !t.view {
 		if err := g.checkDefaults(ctx, q, t); err != nil {
@@ -238,8 +243,9 @@ func (g *generator) addTable(ctx context.Context, q Query, t *table) error {
 
 // unreadable selects no rows of a table, and returns why that fails: what a view selects from is gone, or the role
 // may not read it. The error is that of the connection. A table with row-level security is not asked, because its
-// policies may need settings of a caller, as session of a connection sends them; the catalog has its privileges.
-func unreadable(ctx context.Context, q Query, t *table) (why string, err error) {
+// policies may need settings of a caller, as session of a connection sends them; the catalog has its privileges. A view
+// that lacks nothing but such a setting can be read with a caller.
+func (g *generator) unreadable(ctx context.Context, q Query, t *table) (why string, err error) {
 	if t.rowSecurity && !t.view {
 		return "", nil
 	}
@@ -257,6 +263,13 @@ func unreadable(ctx context.Context, q Query, t *table) (why string, err error) 
 	}
 	if _, err = q(ctx, "SELECT 1 AS one"); err != nil {
 		return "", err
+	}
+	for _, name := range g.options.Settings {
+		if t.view && strings.Contains(failed.Error(), `"`+name+`"`) {
+			g.result.Lose(t.origin(), databaseRules, "it needs "+name+" of a caller, which session sends: row-level "+
+				"security of a table that it reads, or the view itself, chooses the rows", "")
+			return "", nil
+		}
 	}
 	return "it cannot be read: " + failed.Error(), nil
 }
