@@ -119,3 +119,12 @@ func TestNumbersAreWrittenForPeople(t *testing.T) {
 		}
 	}
 }
+
+// Labels of an axis have room: there are 5 to 10 steps, whatever the length is.
+func TestTheAxisOfATimelineHasFewTicks(t *testing.T) {
+	for total := 20 * time.Microsecond; total < time.Hour; total += total / 7 {
+		if n := len(newTicks(total)) - 1; n < 4 || n > 10 {
+			t.Errorf("%s has %d steps", total, n)
+		}
+	}
+}

@@ -121,11 +121,11 @@ func appendFailures(to []string, f recent.Failures) []string {
 // newTicks returns the marks of an axis of this length, at round times.
 func newTicks(total time.Duration) (ticks []tick) {
 	step := time.Duration(math.Pow(10, math.Floor(math.Log10(float64(total)))))
-	for _, factor := range [...]time.Duration{5, 2} {
-		if total/step < factor {
-			step /= factor
-			break
-		}
+	switch total / step { // so that there are 5 to 10
+	case 1:
+		step /= 5
+	case 2, 3, 4:
+		step /= 2
 	}
 	step = max(step, time.Microsecond)
 	for at := time.Duration(0); at <= total; at += step {
