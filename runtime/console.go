@@ -23,7 +23,10 @@ func (c *compiler) openConsole() {
 	if decl == nil && console.Always {
 		decl = hcl.NewConsole()
 	}
-	if c.g.Console = decl; decl == nil || decl.Listen == "" {
+	if c.g.Console = decl; c.isForAuthor() {
+		decl.Try = hcl.TryCall
+	}
+	if decl == nil || decl.Listen == "" {
 		return
 	}
 	listener, err := console.Open(c.ctx, decl.Listen)
@@ -34,6 +37,12 @@ func (c *compiler) openConsole() {
 	}
 	c.g.pages = listener
 	c.g.cleanups.add(func() error { return console.Discard(listener) })
+}
+
+// isForAuthor reports whether there is a console that no block declares, without authentication: whoever signs in works
+// on this machine, where they may call every tool.
+func (c *compiler) isForAuthor() bool {
+	return c.g.Console != nil && c.g.Config.Console == nil && c.g.Config.Auth == nil
 }
 
 // serve serves the console at a listener from now on; a nil Console serves nothing.

@@ -24,6 +24,7 @@ func (c *compiler) openEvents() {
 	if decl != nil {
 		p.Arguments, p.Results = decl.Arguments, decl.Results
 	}
+	p.KeepResults = p.Results || decl == nil && c.isForAuthor()
 	env := hook.Env{
 		Queue: b.State.Hooks, Tools: c.g.Config.Tools, Dir: b.Dir, Now: b.Now, Log: b.Log,
 		Scrub: c.g.Env.Scrubber.Text, Metrics: c.g.Metrics,

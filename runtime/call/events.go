@@ -196,13 +196,16 @@ func (e *callEvents) publishEnd(ctx context.Context, end *ending) {
 		if failures := end.result.Failures; failures.Failed > 0 {
 			published.Failures, published.Error = describeFailures(failures, end.arguments)
 		}
-		if end.operation.events.Results && kind == eventkind.ToolResult {
+		if end.operation.events.KeepResults && kind == eventkind.ToolResult {
 			b.output, published.OutputSize = appendOutput(b.output[:0], end.result, end.arguments)
 			published.Output = b.output
 		}
 	}
 	if !e.entry.IsZero() {
 		e.entry.End(&published, end.hiddenCause(), time.Now())
+	}
+	if !end.operation.events.Results {
+		published.Output, published.OutputSize = nil, 0
 	}
 	e.publisher.Call(ctx, &published)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"hatchel/runtime"
 	"hatchel/runtime/edge/mcp"
 )
 
@@ -91,5 +92,34 @@ func TestWithoutAuthenticationTheCallsOfAgentsAreShown(t *testing.T) {
 	s.callAs("", "report", `{"n":1}`)
 	if !bufio.NewScanner(stream.Body).Scan() {
 		t.Error("the stream has no calls")
+	}
+}
+
+// Without blocks that say otherwise, the author calls tools in the form, and sees the results that agents get.
+func TestTheFlagServesTheAuthor(t *testing.T) {
+	s := newSiteOf(t, twoSteps, nil, &runtime.Console{Always: true})
+	v := s.withTicket()
+	if v.get("/console/tools/report").find("call-button") == nil {
+		t.Error("the form has no button that calls")
+	}
+	results := func() (n int) {
+		s.callAs("", "report", `{"n":7}`)
+		for link := range v.get("/console/calls").find("calls").Descendants() {
+			if path := attr(link, "href"); strings.HasPrefix(path, "/console/calls/") && v.get(path).find("answer") != nil {
+				n++
+			}
+		}
+		return n
+	}
+	if n := results(); n != 1 {
+		t.Errorf("%d calls have results", n)
+	}
+	s.load("events {}\n" + twoSteps)
+	if n := results(); n != 1 {
+		t.Errorf("with an events block, %d calls have results", n)
+	}
+	s.load(keysOf("eva:ops") + twoSteps)
+	if s.host.Current().Console.Try != "plan" {
+		t.Error("people with keys call tools")
 	}
 }

@@ -53,11 +53,17 @@ func newSite(t testing.TB, config string) *site {
 // newSiteWith is newSite with a state, which belongs to the caller; nil for one that ends with the process.
 func newSiteWith(t testing.TB, config string, state *store.State) *site {
 	t.Helper()
+	return newSiteOf(t, config, state, new(runtime.Console))
+}
+
+// newSiteOf is newSiteWith for a process that serves the console like this.
+func newSiteOf(t testing.TB, config string, state *store.State, at *runtime.Console) *site {
+	t.Helper()
 	s := &site{t: t, local: true, dir: t.TempDir()}
 	s.endpoint = &console.Endpoint{URL: "https://tools.example/mcp", Entry: "{}", Credential: console.Key}
 	s.host = runtime.NewHost(t.Context(), runtime.HostOptions{
 		Build: runtime.Build{
-			Set: all.Set(), Dir: s.dir, Console: new(runtime.Console), Metrics: new(metrics.Exporter),
+			Set: all.Set(), Dir: s.dir, Console: at, Metrics: new(metrics.Exporter),
 			AuditLogs: new(runtime.AuditLogs), SignIn: true, State: state,
 		},
 	})

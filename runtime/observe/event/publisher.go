@@ -27,6 +27,8 @@ type Options struct {
 	Process  string // name of the process
 	// Arguments says that events have the arguments of calls, and Results that they have results.
 	Arguments, Results bool
+	// KeepResults says that the calls which are kept for the console have results, also if events do not.
+	KeepResults bool
 	// Scrub removes the known secrets from encoded JSON, which it may change; nil removes nothing.
 	Scrub func([]byte) []byte
 }
