@@ -222,7 +222,7 @@ func (f *callFlags) explainNotVisible(program *call.Program, err error) error {
 	}
 	name := program.Tool().Name
 	return failf("Unknown tool: %s. This is what the caller gets: the tool exists, but is not visible to them. "+
-		"hatchel policy explain %s --tool %s with the same --subject and --group shows which rule decides",
+		"hatchel policy explain %s --tool %s with the same --subject, --group and --claim shows which rule decides",
 		name, f.dir, name)
 }
 

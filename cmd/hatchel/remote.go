@@ -39,7 +39,8 @@ type remoteServer struct {
 	endpoint  string
 	notes     io.Writer
 
-	mu sync.Mutex // guards notes
+	mu       sync.Mutex // guards notes and progress
+	progress string     // the last that was printed
 }
 
 // remoteEndpoint returns the URL of the MCP endpoint for an address: the address itself if its path names one, as in
@@ -174,7 +175,13 @@ func (s *remoteServer) showProgress(_ context.Context, r *mcp.ProgressNotificati
 			text += " " + r.Params.Message
 		}
 	}
-	s.note("progress: " + text)
+	s.mu.Lock()
+	again := s.progress == text // a server repeats what it waits for, so that the connection stays open
+	s.progress = text
+	s.mu.Unlock()
+	if !again {
+		s.note("progress: " + text)
+	}
 }
 
 func (s *remoteServer) showMessage(_ context.Context, r *mcp.LoggingMessageRequest) {

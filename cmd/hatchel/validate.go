@@ -9,6 +9,8 @@ import (
 
 	"hatchel/cmd/hatchel/console"
 	"hatchel/cmd/hatchel/exit"
+	"hatchel/hcl"
+	"hatchel/hcl/diag"
 	"hatchel/runtime/edge/server"
 	"hatchel/runtime/load/source"
 )
@@ -97,7 +99,13 @@ func (f *validateFlags) run(cmd *cobra.Command, path string) error {
 	case !r.Valid && f.format != "text":
 		return &exit.Error{Code: exit.Failed}
 	case !r.Valid:
-		return failf("%s has %s", folderName(path), countDiagnostics(folder.diags))
+		hint := ""
+		if !f.inspect && !f.connect && slices.ContainsFunc(folder.diags, isMissingSecret) {
+			hint = ". --no-secrets checks without the values of secrets"
+		}
+		return failf("%s has %s%s", folderName(path), countDiagnostics(folder.diags), hint)
 	}
 	return nil
 }
+
+func isMissingSecret(d *hcl.Diagnostic) bool { return d.Code == diag.MissingSecret }

@@ -17,5 +17,5 @@ tool "count_words" {
   description = "Count the words and characters of a text."
   input "text" { type = string("The text to count in") }
   check "`text` must not be empty" { that = "trimspace(input.text) != ''" }
-  result = "{words: length(split(' ', trimspace(input.text))), characters: length(input.text)}"
+  result = "{words: length(split(' ', input.text) | filter(# != '')), characters: length(input.text)}"
 }
