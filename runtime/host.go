@@ -144,10 +144,7 @@ func (h *Host) LoadRevision(ctx context.Context, from Revision) Report {
 		return Report{}
 	}
 	began, last := time.Now(), h.Current()
-	options, build := h.options.Load, *h.build
-	options.Start, build.Start = !h.loaded, !h.loaded
-	options.Dir, build.Dir, build.Commit = from.Dir, from.Dir, from.Commit
-	cfg, diags := hcl.Load(from.Files, h.build.Set.Kinds(), options)
+	cfg, diags, build := h.read(from)
 	if diags.HasErrors() {
 		report := Report{Diagnostics: diags, Sources: cfg.Sources, Commit: from.Commit}
 		return h.recordLoad(last, report, began)
@@ -163,7 +160,7 @@ func (h *Host) LoadRevision(ctx context.Context, from Revision) Report {
 	decision := h.options.Hold.Decide(from.Files, last.Config, cfg)
 	diags = append(diags, decision.Diagnostics...)
 	if held := decision.Held; held != nil {
-		report := Report{Diagnostics: diags.Sort(), Sources: cfg.Sources, Held: !options.Start, Hold: held,
+		report := Report{Diagnostics: diags.Sort(), Sources: cfg.Sources, Held: !build.Start, Hold: held,
 			Commit: from.Commit}
 		report = h.recordLoad(last, report, began)
 		if decision.IsNew {
@@ -182,6 +179,47 @@ func (h *Host) LoadRevision(ctx context.Context, from Revision) Report {
 	h.loaded = true
 	report.Released = h.options.Hold.Release(build.Dir)
 	return h.commit(last, next, report, began)
+}
+
+// read reads the files of a revision. The caller holds loading.
+func (h *Host) read(from Revision) (*hcl.Config, hcl.Diagnostics, Build) {
+	options, build := h.options.Load, *h.build
+	options.Start, build.Start = !h.loaded, !h.loaded
+	options.Dir, build.Dir, build.Commit = from.Dir, from.Dir, from.Commit
+	cfg, diags := hcl.Load(from.Files, h.build.Set.Kinds(), options)
+	return cfg, diags, build
+}
+
+// LoadSecrets serves what is served with the values that its secrets have now, while the latest files cannot be served
+// or wait. From has the files that are served. It reports false if nothing but other values could be served so, or
+// there are none. What the last load came to stays as it is.
+func (h *Host) LoadSecrets(ctx context.Context, from Revision) (report Report, changed bool) {
+	h.loading.Lock()
+	defer h.loading.Unlock()
+	refused := h.Status().Last
+	if h.closed || !h.loaded || refused.OK {
+		return Report{}, false
+	}
+	began, last, latest := time.Now(), h.Current(), h.latest
+	cfg, diags, build := h.read(from)
+	report = Report{Diagnostics: diags, Sources: cfg.Sources, Commit: from.Commit, OldSecrets: cfg.OldSecrets}
+	if diags.HasErrors() {
+		return completeReport(last, last, report, began), true
+	}
+	if cfg.ID == last.Config.ID || len(hold.Differences(last.Config, cfg)) > 0 {
+		return report, false
+	}
+	c := &compiler{ctx: ctx, last: last}
+	next, rejected := c.compile(cfg, build)
+	report.Diagnostics, report.Held = append(diags, rejected...).Sort(), c.held
+	if next == nil {
+		return completeReport(last, last, report, began), true
+	}
+	h.latest = latestLoad{cfg.ID, cfg.Sources}
+	report = h.commit(last, next, report, began)
+	h.latest = latest
+	h.recordLoad(next, refused, began)
+	return report, true
 }
 
 // Refuse records that a configuration is not loaded, for a reason that was found before its files were read. What is

@@ -32,13 +32,14 @@ type Reloader struct {
 	// Loaded is called after every load, before the next one begins.
 	Loaded func(runtime.Report)
 
-	mu   sync.Mutex       // held during a load
-	held *source.Snapshot // what the last load was of, if it is held; guarded by mu
-	tls  bool             // the first configuration has a tls block; constant after Load
+	mu      sync.Mutex       // held during a load
+	held    *source.Snapshot // what the last load was of, if it is held; guarded by mu
+	serving *source.Snapshot // what is served; guarded by mu
+	renews  bool             // a database rejects the secrets of what is served; guarded by mu
+	tls     bool             // the first configuration has a tls block; constant after Load
 
 	commit  string // of the repository that was loaded last; guarded by mu
 	problem string // why the last fetch brought nothing to load; guarded by mu
-	served  string // the directory of the revision that is served; guarded by mu; empty without a repository
 }
 
 // heldBackoff is how often what is held is loaded again.
@@ -66,34 +67,69 @@ func (r *Reloader) load(ctx context.Context, dir string) (runtime.Report, error)
 	}
 	report := r.loadSnapshot(ctx, files)
 	r.Loaded(report)
+	if !report.OK {
+		r.loadSecrets(ctx)
+		report.Revision = r.Host.Current().Config.ID
+	}
 	return report, nil
 }
 
 func (r *Reloader) loadSnapshot(ctx context.Context, files *source.Snapshot) runtime.Report {
+	from := r.revisionOf(files)
+	report := r.Host.LoadRevision(ctx, from)
+	r.held = nil
+	switch {
+	case report.Held:
+		r.held = files
+	case report.OK:
+		r.serving, r.renews = files, false
+	}
+	r.recordServed(ctx, report, from)
+	return report
+}
+
+func (r *Reloader) revisionOf(files *source.Snapshot) runtime.Revision {
 	from := runtime.Revision{Files: files, Dir: files.Dir()}
 	if r.Repository != nil {
 		from.Commit = git.CommitOf(from.Dir)
 	}
-	report := r.Host.LoadRevision(ctx, from)
-	r.held = nil
-	if report.Held {
-		r.held = files
+	return from
+}
+
+// loadSecrets serves what is served with other values of its secrets, if there are any, because the latest files are
+// not served. It logs nothing while a database still rejects them.
+func (r *Reloader) loadSecrets(ctx context.Context) {
+	if r.serving == nil {
+		return
 	}
-	r.recordServed(ctx, report, from)
-	return report
+	report, changed := r.Host.LoadSecrets(ctx, r.revisionOf(r.serving))
+	before := r.renews
+	r.renews = report.Held
+	if !changed || before && report.Held {
+		return
+	}
+	if !report.OK {
+		r.Loaded(report)
+	}
+	r.logReload("secret of the served configuration", report)
 }
 
 // retry loads again what is held. It logs nothing while the load is still held.
 func (r *Reloader) retry(ctx context.Context) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.held == nil {
+	if r.held == nil && !r.renews {
 		return
 	}
 	defer r.Loading()()
-	if report := r.loadSnapshot(ctx, r.held); !report.Held {
-		r.Loaded(report)
-		r.logReload("held reload", report)
+	if r.held != nil {
+		if report := r.loadSnapshot(ctx, r.held); !report.Held {
+			r.Loaded(report)
+			r.logReload("held reload", report)
+		}
+	}
+	if r.renews {
+		r.loadSecrets(ctx)
 	}
 }
 
@@ -110,12 +146,7 @@ func (r *Reloader) Reload(ctx context.Context, trigger string) (runtime.Report, 
 func (r *Reloader) ReloadLocal(ctx context.Context, trigger string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	latest := r.Folder.Dir()
-	if r.served != "" && r.served != latest { // the latest revision has errors: what is served gets the secret, too
-		report, err := r.load(ctx, r.served)
-		r.logResult(trigger, report, err)
-	}
-	report, err := r.load(ctx, latest)
+	report, err := r.load(ctx, r.Folder.Dir())
 	if err == nil && r.problem != "" {
 		r.refuse()
 	}

@@ -99,7 +99,6 @@ func (r *Reloader) recordServed(ctx context.Context, report runtime.Report, from
 	if r.Repository == nil || !report.OK {
 		return
 	}
-	r.served = from.Dir
 	if err := r.Repository.Serve(ctx, from.Dir); err != nil {
 		r.Log.Error("served revision not recorded, a restart may serve the one before", "commit", from.Commit,
 			"error", err)
