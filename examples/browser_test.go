@@ -232,8 +232,8 @@ func (b *browser) violations() (found []violation) {
 // widths are those of windows for which pages are made, in pixels.
 var widths = []int{390, 1280}
 
-// checkFits reports what does not fit the width of a window: a page that is wider, and the bar of a decision that is not
-// in view.
+// checkFits reports what does not fit the width of a window: a page that is wider, a text that is cut off, a high header,
+// and the bar of a decision that is not in view.
 func (b *browser) checkFits(page string) {
 	b.t.Helper()
 	for _, width := range widths {
@@ -242,6 +242,13 @@ func (b *browser) checkFits(page string) {
 			[...document.querySelectorAll("main *")].filter((e) => e.getBoundingClientRect().right > innerWidth).slice(0, 3).
 			map((e) => e.outerHTML.slice(0, 200))`); len(wide) > 0 {
 			b.t.Errorf("%s is wider than a window of %d pixels: %q", page, width, wide)
+		}
+		if cut := eval[[]string](b, `[...document.querySelectorAll("main pre:not(.diagnostics)")].
+			filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.textContent.slice(0, 100))`); len(cut) > 0 {
+			b.t.Errorf("%s cuts texts off at a width of %d pixels: %q", page, width, cut)
+		}
+		if height := eval[float64](b, `document.querySelector("header")?.offsetHeight ?? 0`); height > 110 {
+			b.t.Errorf("%s has a header of %.0f pixels at a width of %d pixels", page, height, width)
 		}
 		if hidden := eval[bool](b, `[...document.querySelectorAll(".decision")].some((e) => {
 			const { top, bottom } = e.getBoundingClientRect();

@@ -200,9 +200,16 @@ func TestConsoleInABrowserExplainsACellAndTriesAPrompt(t *testing.T) {
 	for i := range 40 {
 		fmt.Fprintf(&many, "tool \"stock_%d\" {\n description = \"Show the stock of the place %d.\"\n text = \"x\"\n}\n", i, i)
 	}
+	long := "/tool/" + strings.Repeat("long_", 12)
+	fmt.Fprintf(&many, "tool %q {\n description = \"Long.\"\n text = \"x\"\n allow = \"'%s' in caller.groups\"\n}\n",
+		path.Base(long), strings.Repeat("group-", 12))
 	s.write("many.hcl", many.String())
 	s.addLibrary()
 	b := s.eva
+	for _, page := range []string{"/console/policies" + long, "/console/policies/rules", "/console/tools/" + path.Base(long)} {
+		b.open(page)
+		b.checkFits(page)
+	}
 	b.resize(1280)
 	b.open("/console/policies")
 	if top := eval[float64](b, `(scrollTo(0, 1000), document.querySelector("#matrix thead th").getBoundingClientRect().top)`); top != 0 {
