@@ -76,10 +76,16 @@ func (e *Endpoint) commands(p *call.Program, arguments json.RawMessage) (all []c
 		notes.call = "Add the flags of this server, such as --var and --claim."
 		notes.client = " " + notes.call
 	}
+	isLong := sizeInPage(string(arguments)) > maxCopied
 	if e.URL+e.Dir != "" && e.Credential != Certificate {
+		if isLong {
+			arguments = nil
+			notes.call = "The arguments are too long for a command line: the file has them as a JSON object. " +
+				notes.call
+		}
 		all = append(all, command{"copy-call", "Command", e.callCommand(p.Tool(), arguments), notes.call})
 	}
-	if e.URL != "" {
+	if e.URL != "" && !isLong {
 		all = append(all, command{"copy-curl", "curl", e.curlCommand(p, arguments), notes.curl})
 	}
 	return append(all, command{
@@ -162,15 +168,19 @@ func appendCopiedObject(dst []byte, text json.RawMessage, t *schema.Type) []byte
 	return append(dst, '}')
 }
 
-// callCommand returns the command that makes a call.
+// callCommand returns the command that makes a call. Without arguments they are in a file.
 func (e *Endpoint) callCommand(t *hcl.Tool, arguments json.RawMessage) string {
 	words := []string{"hatchel call", "--server " + shellWord(strings.TrimSuffix(e.URL, "/mcp")), t.Name}
 	if e.URL == "" {
 		words[1] = "-C " + shellWord(e.Dir)
 	}
-	if pairs, ok := argumentPairs(t.Input, arguments); ok {
+	pairs, ok := argumentPairs(t.Input, arguments)
+	switch {
+	case arguments == nil:
+		words = append(words, "- < arguments.json")
+	case ok:
 		words = append(words, pairs...)
-	} else {
+	default:
 		words = append(words, shellWord(string(printable.EscapeJSON(arguments))))
 	}
 	if line := strings.Join(words, " "); len(line) <= maxLine {

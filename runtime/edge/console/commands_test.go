@@ -111,3 +111,17 @@ func TestCommandsSayWhatTheyNeed(t *testing.T) {
 		}
 	}
 }
+
+func TestLongArgumentsAreInAFileOfACommand(t *testing.T) {
+	v := newSite(t, "console {}\n"+formTool("type = string")).withTicket()
+	form := v.get("/console/tools/t").controls("form")
+	form.Set("input.x", strings.Repeat("long ", 20_000))
+	got := v.post("/console/tools/t/copy", form)
+	if call := got.copied("copy-call"); call != "hatchel call --server https://tools.example t - < arguments.json" || got.find("copy-curl") != nil ||
+		got.find("copy-client") == nil || !strings.Contains(textOf(got.find("copy-call")), "too long for a command line") {
+		t.Errorf("%s", textOf(got.find("copy")))
+	}
+	if got.controls("form").Get("input.x") != form.Get("input.x") {
+		t.Error("what was entered is cut")
+	}
+}

@@ -51,10 +51,15 @@ func (c *Console) download(q *request) (*answer, error) {
 	if !ok {
 		return nil, notFound("The result is not kept any more")
 	}
+	send(q, "result.txt", text)
+	return nil, nil
+}
+
+// send sends a text as a file to be downloaded.
+func send(q *request, name, text string) {
 	h := q.writer.Header()
 	h.Set("Content-Type", "text/plain; charset=utf-8")
-	h.Set("Content-Disposition", `attachment; filename="result.txt"`)
+	h.Set("Content-Disposition", `attachment; filename="`+name+`"`)
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
 	q.writer.Write([]byte(text))
-	return nil, nil
 }

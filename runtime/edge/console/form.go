@@ -80,11 +80,11 @@ const (
 )
 
 const (
-	maxFieldDepth = 6   // deeper types are JSON
-	maxFields     = 250 // before rows are added
-	maxAllFields  = 500 // of a form with its rows, so that a page has at most 256 KiB
-	maxRows       = 200 // of one list
-	maxLine       = 120 // characters of a text that has one line
+	maxFieldDepth = 6     // deeper types are JSON
+	maxFields     = 200   // before rows are added
+	maxAllFields  = 2_000 // of a form that was posted with its rows
+	maxRows       = 200   // of one list that is filled in
+	maxLine       = 120   // characters of a text that has one line
 	formRoot      = "input"
 	rawField      = "arguments" // all arguments as JSON, in place of the fields
 )
@@ -262,7 +262,7 @@ func (f *field) isString() bool {
 // rows adds the rows of a list or a map, and the one that a script adds.
 func (b formBuilder) rows(f *field, depth int) {
 	indexes, next := b.posted[f.Name+"[]"], 0
-	if len(indexes) > maxRows {
+	if len(indexes) > maxAllFields {
 		*b.left = -1
 	}
 	for i, index := range indexes {

@@ -373,19 +373,88 @@ func TestAFormHasALimitedNumberOfFields(t *testing.T) {
 		t.Errorf("%d: a page of %d bytes", page.status, len(page.body))
 	}
 	form := v.get("/console/tools/t").controls("form")
-	for i := range 201 {
+	for i := range 30 {
 		form.Add("input.x[]", strconv.Itoa(i))
+		form.Add(fmt.Sprintf("input.x[%d][]", i), "0")
 	}
-	if got := v.post("/console/tools/t/plan", form); got.status != http.StatusUnprocessableEntity ||
-		!strings.Contains(got.text(), "more than 200 rows") {
-		t.Errorf("201 rows: %d %s", got.status, got.text())
+	if got := v.post("/console/tools/t/plan", form); got.status != http.StatusOK || got.find("too-long") == nil || got.find("plan") == nil ||
+		strings.Count(got.controls("form").Get("arguments"), "{}") != 30 || len(got.body) > 256<<10 {
+		t.Errorf("30 rows of 20 fields: %d %s", got.status, got.text())
 	}
 	form["input.x[]"] = []string{"0"}
-	for i := range 30 {
+	for i := range 100 {
 		form.Add("input.x[0][]", strconv.Itoa(i))
 	}
-	if got := v.post("/console/tools/t/plan", form); got.status != http.StatusUnprocessableEntity {
-		t.Errorf("630 fields: %d", got.status)
+	if got := v.post("/console/tools/t/plan", form); got.status != http.StatusUnprocessableEntity ||
+		!strings.Contains(got.text(), "more than 2000 fields") {
+		t.Errorf("2,100 fields: %d %s", got.status, got.text())
+	}
+}
+
+// manyInputs returns a tool whose result has rows, texts and an image.
+func manyInputs(n int, more string) string {
+	var out strings.Builder
+	out.WriteString("console { try = \"call\" }\ntool \"t\" {\n description = \"d\"\n" + more)
+	for i := range n {
+		fmt.Fprintf(&out, "input \"input_number_%d\" { type = optional(string(\"What this input is for, in a sentence of a usual length.\", "+
+			"{ max_length = 100 }), \"a default\") }\n", i)
+	}
+	out.WriteString(" result = \"map(1..900, {{a: #, b: repeat('<x>', 90)}})\"\n}\n")
+	return out.String()
+}
+
+// TestAPageWithALongFormAndAResultIsSmall has forms that just fit, and some that do not, with a result of any size. What
+// does not fit is entered as JSON, or can be downloaded.
+func TestAPageWithALongFormAndAResultIsSmall(t *testing.T) {
+	s := newSite(t, manyInputs(1, ""))
+	for _, n := range []int{1, 100, 200, 220, 240, 600} {
+		s.load(manyInputs(n, ""))
+		v := s.withTicket()
+		page := v.get("/console/tools/t")
+		form := page.controls("form")
+		if isLong := page.find("too-long") != nil; isLong != form.Has("arguments") || isLong != (n > 220) {
+			t.Errorf("%d inputs: the page says that a form is too long: %t", n, isLong)
+		}
+		got := v.post("/console/tools/t/call", form)
+		for _, one := range []*reply{page, got} {
+			if one.status != http.StatusOK || len(one.body) > 256<<10 {
+				t.Errorf("%d inputs: %d, %d bytes", n, one.status, len(one.body))
+			}
+		}
+		if result := textOf(got.find("result")); !containsAll(result, "And ", "more rows", "Download all of it") {
+			t.Errorf("%d inputs: the result does not say that there is more: %.300s", n, result)
+		}
+		schema := textOf(page.find("schema"))
+		if last := fmt.Sprintf("input_number_%d", n-1); !strings.Contains(schema, last) {
+			if all := v.get("/console/tools/t/entry?revision=modern"); !strings.HasPrefix(all.body, schema) || !strings.Contains(all.body, last) {
+				t.Errorf("%d inputs: the entry cannot be downloaded: %d %.300s", n, all.status, all.body)
+			}
+		}
+	}
+	list := "input \"more\" { type = optional(list(string)) }\n"
+	s.load(manyInputs(150, list))
+	v := s.withTicket()
+	form := v.get("/console/tools/t").controls("form")
+	form.Set("input.input_number_7", "seven")
+	for i := range 300 {
+		form.Add("input.more[]", strconv.Itoa(i))
+		form.Set(fmt.Sprintf("input.more[%d]", i), "x")
+	}
+	for _, path := range []string{"plan", "call"} {
+		got := v.post("/console/tools/t/"+path, form)
+		if raw := got.controls("form").Get("arguments"); got.status != http.StatusOK || got.find("too-long") == nil ||
+			!strings.Contains(raw, `"seven"`) || strings.Count(raw, `"x"`) != 300 || textOf(got.find("outcome")) == "" {
+			t.Errorf("%s with many rows: %d, %.3000s", path, got.status, textOf(got.find("entry")))
+		}
+	}
+	form.Set("input.input_number_7", strings.Repeat("long", 30))
+	if got := v.post("/console/tools/t/call", form); got.status != http.StatusUnprocessableEntity ||
+		!strings.Contains(textOf(got.find("entry")), "input_number_7: ") {
+		t.Errorf("a mistake in a form that becomes JSON: %d %s", got.status, textOf(got.find("entry")))
+	}
+	s.load(manyInputs(150, list+"input \"pin\" {\n type = optional(string)\n sensitive = true\n}\n"))
+	if got := v.post("/console/tools/t/call", form); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.text(), "has sensitive inputs") {
+		t.Errorf("with a sensitive input: %d %s", got.status, got.text())
 	}
 }
 

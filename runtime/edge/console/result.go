@@ -50,7 +50,8 @@ type content struct {
 	Resource         struct{ URI, Text, Blob string }
 }
 
-func (c *Console) newResult(q *request, outcome *mcp.Outcome, hidden *scrub.Scrubber) *result {
+// newResult returns what a call has come to, which takes the room of a page.
+func (c *Console) newResult(q *request, outcome *mcp.Outcome, hidden *scrub.Scrubber, room int) *result {
 	switch {
 	case outcome.Approval != "":
 		return &result{condition: waitsForApproval, Approval: outcome.Approval}
@@ -71,7 +72,8 @@ func (c *Console) newResult(q *request, outcome *mcp.Outcome, hidden *scrub.Scru
 	if err := json.Unmarshal(encoded, &decoded); err != nil {
 		decoded.Structured = encoded
 	}
-	w := resultWriter{console: c, request: q, hidden: hidden, texts: maxShownTexts, images: maxShownImages}
+	w := resultWriter{console: c, request: q, hidden: hidden, texts: min(maxShownTexts, room/3*2)}
+	w.images = min(maxShownImages, base64.StdEncoding.DecodedLen(room-w.texts))
 	if said := decoded.Meta.String(); said != "" {
 		out.condition = stateOf(decoded.Meta.Outcome)
 		w.addText("Failures", said)

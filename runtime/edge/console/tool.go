@@ -18,13 +18,15 @@ type toolData struct {
 	*hcl.Tool
 	Facts          [][2]string
 	Rules          call.OperationRules
-	Policies       string // address of the page that says who may use it; empty for a person who may not see it
-	Modern, Legacy string // the entry in tools/list, indented
+	Policies       string   // address of the page that says who may use it; empty for a person who may not see it
+	Modern, Legacy longText // the entry in tools/list, indented
 	SameInBothEras bool
 	Try            *tryData // nil with try = "none"
 	Calls          []*callView
 	OwnCalls       bool // the person sees their own calls only
 	Charts         *chartsData
+
+	room int // bytes that the page may still have
 }
 
 const maxToolCalls = 8 // the latest ones, on the page of their tool
@@ -39,12 +41,17 @@ func (c *Console) tool(q *request) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if data.Try, err = newTry(q, data.Tool, prefill(q, data.Input)); err != nil {
+	filled := prefill(q, data.Input)
+	if data.Try, err = newTry(q, data.Tool, filled); err != nil {
 		return nil, err
 	}
-	if p, ok := g.Program(data.Name); ok && data.Try != nil {
-		c.addCommands(q, data.Try, p)
+	if data.Try != nil {
+		if err := data.Try.renderForm(data.Tool, filled); err != nil {
+			return nil, err
+		}
 	}
+	p, _ := g.Program(data.Name)
+	c.layOut(q, data, p)
 	return &answer{template: "tool", title: data.Name, data: data}, c.addCalls(q, data)
 }
 
@@ -64,7 +71,7 @@ func (c *Console) newToolData(q *request, g *served.Served) (*toolData, error) {
 	entry, _ := g.ToolEntry(t.Name)
 	data := &toolData{
 		Tool: t, Facts: factsOf(t, g.Config.Sources), Rules: p.ListRules(g.Config.Server.DenyByDefault),
-		Modern: indentJSON(entry.Modern), Legacy: indentJSON(entry.Legacy),
+		Modern: longText{Text: indentJSON(entry.Modern)}, Legacy: longText{Text: indentJSON(entry.Legacy)},
 		SameInBothEras: bytes.Equal(entry.Modern, entry.Legacy),
 	}
 	if permitIdentifiedViewer(c, q) == "" {

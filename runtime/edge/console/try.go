@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"html/template"
 	"net/http"
 	"net/url"
 	"strings"
@@ -27,8 +28,10 @@ type tryData struct {
 	Tool       string
 	Version    string // differs from that of a form with other fields
 	Form       *field
-	Raw        *string  // all arguments as JSON, in place of the Form; empty if any is sensitive
-	Problems   []string // of Raw
+	Fields     template.HTML // of the Form
+	Raw        *string       // all arguments as JSON, in place of the Form; empty if any is sensitive
+	Problems   []string      // of Raw
+	TooLong    bool          // for a form, so Raw is in place of it
 
 	Planned *planned
 	Refused string // why there is no plan
@@ -48,8 +51,8 @@ type planned struct {
 	Effects   []effectView
 }
 
-var errRows = &Error{http.StatusUnprocessableEntity, fmt.Sprintf("The form has more than %d rows in a list, or more "+
-	"than %d fields in all. Go back, and enter the arguments as JSON", maxRows, maxAllFields)}
+var errRows = &Error{http.StatusUnprocessableEntity, fmt.Sprintf("The form has more than %d fields, or it is too "+
+	"long for a page and has sensitive inputs. Go back, and enter the arguments as JSON", maxAllFields)}
 
 // newTry returns the form of a tool with what was posted; nil where tools are not tried.
 func newTry(q *request, t *hcl.Tool, posted url.Values) (*tryData, error) {
@@ -70,8 +73,12 @@ func newTry(q *request, t *hcl.Tool, posted url.Values) (*tryData, error) {
 		return data, nil
 	}
 	var fits bool
-	if data.Form, fits = newForm(t.Input, posted); !fits {
+	switch data.Form, fits = newForm(t.Input, posted); {
+	case fits:
+	case len(posted) > 0:
 		return nil, errRows
+	default:
+		data.enterJSON("{}")
 	}
 	return data, nil
 }
@@ -159,7 +166,7 @@ func (c *Console) call(q *request) (*answer, error) {
 func (c *Console) copyCall(q *request) (*answer, error) { return c.try(q, nil) }
 
 // try reads the form of a tool and, if it has no mistakes, does something with its arguments; nil for nothing.
-func (c *Console) try(q *request, do func(*request, *call.Program, *tryData, []byte) error) (*answer, error) {
+func (c *Console) try(q *request, do func(*request, *call.Program, *toolData, []byte) error) (*answer, error) {
 	g, err := c.admit(q)
 	if err != nil {
 		return nil, err
@@ -173,16 +180,23 @@ func (c *Console) try(q *request, do func(*request, *call.Program, *tryData, []b
 		return nil, err
 	}
 	out := &answer{template: "tool", title: page.Name, data: page, page: page.Try.Tool}
-	if do != nil && !q.PostForm.Has("add") && !q.PostForm.Has("remove") {
-		arguments, ok := page.Try.arguments(q.Context(), page.Tool, g.Config.Server.Lenience)
-		if !ok {
-			out.status = http.StatusUnprocessableEntity
-		} else if err := do(q, p, page.Try, arguments); err != nil {
+	copies, changes := do == nil, q.PostForm.Has("add") || q.PostForm.Has("remove")
+	var arguments []byte
+	isRight := copies || changes
+	if !isRight {
+		arguments, isRight = page.Try.arguments(q.Context(), page.Tool, g.Config.Server.Lenience)
+	}
+	if err := page.Try.renderForm(page.Tool, q.PostForm); err != nil {
+		return nil, err
+	}
+	c.layOut(q, page, p)
+	switch {
+	case !isRight, copies && page.Try.Commands == nil:
+		out.status = http.StatusUnprocessableEntity
+	case !copies && !changes:
+		if err := do(q, p, page, arguments); err != nil {
 			return nil, err
 		}
-	}
-	if c.addCommands(q, page.Try, p); do == nil && page.Try.Commands == nil {
-		out.status = http.StatusUnprocessableEntity
 	}
 	return out, c.addCalls(q, page)
 }
@@ -200,7 +214,8 @@ func (d *tryData) Mistakes() (wrong []*field) {
 }
 
 // showPlan shows what a call of the person who is signed in would send.
-func (c *Console) showPlan(q *request, p *call.Program, data *tryData, arguments []byte) error {
+func (c *Console) showPlan(q *request, p *call.Program, page *toolData, arguments []byte) error {
+	data := page.Try
 	approvals, effects, err := p.PlanEffects(q.Context(), q.caller, arguments)
 	if err != nil {
 		data.Refused = data.hidden.Text(err.Error())
@@ -214,7 +229,8 @@ func (c *Console) showPlan(q *request, p *call.Program, data *tryData, arguments
 }
 
 // makeCall calls a tool as the person who is signed in, as any client of theirs would.
-func (c *Console) makeCall(q *request, p *call.Program, data *tryData, arguments []byte) error {
+func (c *Console) makeCall(q *request, p *call.Program, page *toolData, arguments []byte) error {
+	data := page.Try
 	if data.Call == "" {
 		return &Error{http.StatusForbidden, "This tool is not listed, so clients cannot call it"}
 	}
@@ -230,6 +246,6 @@ func (c *Console) makeCall(q *request, p *call.Program, data *tryData, arguments
 	case err != nil:
 		return err
 	}
-	data.Result = c.newResult(q, &outcome, data.hidden)
+	data.Result = c.newResult(q, &outcome, data.hidden, page.room)
 	return nil
 }
