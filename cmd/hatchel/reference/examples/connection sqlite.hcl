@@ -1,0 +1,4 @@
+connection "sqlite" "ledger" {
+  file = "ledger.db"
+  mode = "ro"
+}
