@@ -1,7 +1,6 @@
 package console
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
@@ -86,7 +85,7 @@ func describeLoad(l runtime.Load, named bool) string {
 		if n == 0 {
 			continue
 		}
-		part := fmt.Sprintf("%d %s", n, change.verb)
+		part := count(n, "block") + " " + change.verb
 		if named {
 			part += ": " + shorten(strings.Join(change.names, ", "), maxLoadText)
 		}

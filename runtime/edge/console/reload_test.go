@@ -51,7 +51,7 @@ func TestTheLatestLoadsAreOnThePageOfLoads(t *testing.T) {
 	s.host.Load(t.Context(), fstest.MapFS{"a.hcl": {Data: []byte("nonsense")}})
 	v := s.withTicket()
 	words := strings.Join(strings.Fields(textOf(v.get("/console/reload").find("loads"))), " ")
-	failed, loaded := strings.Index(words, "failed 1 error"), strings.Index(words, "loaded 1 added: other")
+	failed, loaded := strings.Index(words, "failed 1 error"), strings.Index(words, "loaded 1 block added: other")
 	if failed < 0 || loaded < failed {
 		t.Errorf("the page of loads has %q", words)
 	}

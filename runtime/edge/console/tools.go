@@ -23,7 +23,9 @@ func (c *Console) tools(q *request) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	data := &toolsData{Bar: newFilterBar(q, filterField{Name: "q", Label: "Text", IsText: true, Hint: "name, description or file"})}
+	data := &toolsData{Bar: newFilterBar(q, filterField{
+		Name: "q", Label: "Text", IsText: true, Hint: "name, description or file",
+	})}
 	query := strings.ToLower(strings.TrimSpace(data.Bar.Fields[0].Value))
 	var found []*hcl.Tool
 	for _, t := range g.Config.Tools {
