@@ -30,6 +30,7 @@ var notFlags = map[[2]string]string{
 // otherFlags are the flags of other programs, each with the flags that do the same here, in the order in which they are
 // suggested: the first that the command has. What follows a flag is an example of its value.
 var otherFlags = map[string][]string{
+	"C":             {"-o DIRECTORY"},
 	"port":          {"--listen 127.0.0.1:8080", "--server http://127.0.0.1:8080"},
 	"p":             {"--listen 127.0.0.1:8080", "--server http://127.0.0.1:8080"},
 	"host":          {"--listen 127.0.0.1:8080", "--server http://127.0.0.1:8080"},
