@@ -690,6 +690,7 @@ func TestConsoleInABrowserFollowsTheServerOnTheOverview(t *testing.T) {
 		b.checkFits(page)
 		for _, width := range widths {
 			b.resize(width)
+			eval[bool](b, `document.querySelectorAll("details.charts").forEach((d) => { d.open = true }) === undefined`)
 			if wrong := eval[[]string](b, unreadableLabels); len(wrong) > 0 {
 				t.Errorf("%s at %d pixels has labels that cannot be read: %q", page, width, wrong)
 			}
