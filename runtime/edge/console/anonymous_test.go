@@ -105,8 +105,15 @@ func TestTheFlagServesTheAuthor(t *testing.T) {
 	results := func() (n int) {
 		s.callAs("", "report", `{"n":7}`)
 		for link := range v.get("/console/calls").find("calls").Descendants() {
-			if path := attr(link, "href"); strings.HasPrefix(path, "/console/calls/") && v.get(path).find("answer") != nil {
+			path := attr(link, "href")
+			if !strings.HasPrefix(path, "/console/calls/") {
+				continue
+			}
+			if answer := v.get(path).find("answer"); answer != nil {
 				n++
+				if got := strings.Join(strings.Fields(textOf(answer)), " "); got != `n7 As JSON{ "n": 7 }` {
+					t.Errorf("the answer is shown as %q", got)
+				}
 			}
 		}
 		return n

@@ -3,8 +3,10 @@ package console
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"hatchel/runtime/durable/audit"
@@ -63,6 +65,23 @@ func (c *Console) oneCall(q *request) (*answer, error) {
 		data.Trace = q.block.TraceAddress(data.TraceID)
 	}
 	return &answer{template: "one-call", title: "Call of " + data.Tool, data: data}, nil
+}
+
+// Answer returns the text that was recorded of the answer, or its beginning.
+func (d *oneCallData) Answer() (text string) {
+	if json.Unmarshal(d.End.Output, &text) != nil {
+		return string(d.End.Output)
+	}
+	return text
+}
+
+// AnswerJSON returns the object or list that the text of the answer is; nil for any other text.
+func (d *oneCallData) AnswerJSON() json.RawMessage {
+	text := strings.TrimSpace(d.Answer())
+	if text == "" || text[0] != '{' && text[0] != '[' || !json.Valid([]byte(text)) {
+		return nil
+	}
+	return json.RawMessage(text)
 }
 
 // findRecords reads the records of the call in the audit log.
