@@ -30,7 +30,7 @@ blocks and policies require it.
 Approvals are in the state of the server: where the state block of the configuration
 says, in the file of --state, or in the default file: of your user, or of the packaged
 unit of systemd (/var/lib/hatchel/state.db). list names the state, and when it was last
-served; if there are two, every command says so. A user who can write the state
+changed; if there are two, every command says so. A user who can write the state
 can decide, as os:USER. A running server learns of a decision at once. With an audit
 block a decision takes effect when the server has recorded it; when no server is
 running, the next one to start does.

@@ -39,7 +39,7 @@ func (f *signInsFlags) openLocal(cmd *cobra.Command) (signInSource, error) {
 	case errors.Is(err, grant.ErrSealed):
 		store.Close()
 		return nil, failf("the sign-ins in %s are sealed with another key than key and previous_key of the state "+
-			"block: set the secret that the server has, or use --server URL", f.place)
+			"block: set the secret that the server has, or use --server URL", f.place.Name)
 	case err != nil:
 		store.Close()
 		return nil, failf("%s", err)

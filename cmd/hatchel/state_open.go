@@ -67,15 +67,15 @@ type statePlace struct {
 	Other *server.StateFile // another state that may be meant; nil for none
 }
 
-// String names the state and when it was last served, as in a sentence.
+// String names the state and when it was last changed, as in a sentence.
 func (p statePlace) String() string {
 	if p.File.Served.IsZero() {
 		return p.Name
 	}
-	return "the state " + p.Name + ", last served " + lastServed(p.File)
+	return "the state " + p.Name + ", last changed " + lastChanged(p.File)
 }
 
-func lastServed(f server.StateFile) string {
+func lastChanged(f server.StateFile) string {
 	if now := time.Now(); now.Sub(f.Served) > time.Second {
 		return relativeTime(f.Served, now)
 	}
@@ -91,8 +91,8 @@ func (p statePlace) Warning() string {
 		return fmt.Sprintf("%s may be the state of the service, and cannot be read: %s. This is %s",
 			p.Other.Path, reason(p.Other.Err), p)
 	}
-	return fmt.Sprintf("there are two states: this is %s; %s was last served %s, and --state %[2]s reads it", p,
-		p.Other.Path, lastServed(*p.Other))
+	return fmt.Sprintf("there are two states: this is %s; %s was last changed %s, and --state %[2]s reads it", p,
+		p.Other.Path, lastChanged(*p.Other))
 }
 
 // locateState finds the state: that of --state, that of the state block, or else the default file of the user, or

@@ -49,13 +49,13 @@ func TestTheStateOfTheUnitIsFoundAndTwoStatesAreNamed(t *testing.T) {
 	folder.Config.Sources = map[string][]byte{"tools.hcl": nil}
 	check("none", "", own+" cannot be read: it does not exist. A server creates it when it first needs it", "")
 	touch(unit, 3*time.Hour)
-	check("that of the unit", "", "the state "+unit+", last served 3h0m", "")
+	check("that of the unit", "", "the state "+unit+", last changed 3h0m", "")
 	touch(own, 2*time.Minute)
-	check("both", "", "the state "+own+", last served 2m", "there are two states: this is the state "+own)
-	check("both", "", "", unit+" was last served 3h0m0s ago, and --state "+unit+" reads it")
+	check("both", "", "the state "+own+", last changed 2m", "there are two states: this is the state "+own)
+	check("both", "", "", unit+" was last changed 3h0m0s ago, and --state "+unit+" reads it")
 	check("a named one", unit, "the state "+unit, "")
 	touch(own+"-wal", 0)
-	check("a journal", "", "last served just now", "two states")
+	check("a journal", "", "last changed just now", "two states")
 	folder.Dir = server.UnitFolder
 	if own, err = server.StatePath("", server.UnitFolder, nil); err != nil {
 		t.Fatal(err)
