@@ -16,6 +16,7 @@ import (
 	"hatchel/internal/backoff"
 	"hatchel/internal/ctxtime"
 	"hatchel/internal/hostname"
+	"hatchel/internal/mcpheader"
 	"hatchel/internal/sendonce"
 )
 
@@ -191,7 +192,7 @@ func (c *httpConn) addModern(header http.Header, x *exchange) {
 	}
 	header["Mcp-Method"] = []string{x.method}
 	if x.name != "" {
-		header["Mcp-Name"] = []string{encodeHeader(x.name)}
+		header["Mcp-Name"] = []string{mcpheader.Encode(x.name)}
 	}
 	if x.call != nil {
 		addMirrored(header, x.call)

@@ -1,7 +1,6 @@
 package client
 
 import (
-	"encoding/base64"
 	"fmt"
 	"math"
 	"net/http"
@@ -10,6 +9,7 @@ import (
 	"strings"
 
 	"hatchel/hcl/jsonscan"
+	"hatchel/internal/mcpheader"
 )
 
 // MirroredArguments returns the arguments that an input schema, a JSON object, repeats in headers. The error tells
@@ -46,7 +46,7 @@ func findMirrored(schema []byte, path []string, list *[]MirroredArgument) error 
 func addMirroredArgument(header, schema []byte, path []string, list *[]MirroredArgument) error {
 	argument := strings.Join(path, ".")
 	name, _ := jsonscan.Text(header)
-	if !isToken(name) {
+	if !mcpheader.IsName(name) {
 		return fmt.Errorf("x-mcp-header of %q is no name of a header", argument)
 	}
 	switch kind, _ := jsonscan.LookupText(schema, "type"); kind {
@@ -60,17 +60,6 @@ func addMirroredArgument(header, schema []byte, path []string, list *[]MirroredA
 	}
 	*list = append(*list, m)
 	return nil
-}
-
-// isToken reports whether a text may be the name of a header (RFC 9110, section 5.6.2).
-func isToken(text string) bool {
-	for _, c := range []byte(text) {
-		alnum := '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
-		if !alnum && !strings.ContainsRune("!#$%&'*+-.^_`|~", rune(c)) {
-			return false
-		}
-	}
-	return text != ""
 }
 
 // addMirrored adds the headers that repeat arguments of a call. An absent argument has none.
@@ -91,7 +80,7 @@ func headerValue(value []byte) (string, bool) {
 	switch value[0] {
 	case '"':
 		text, _ := jsonscan.Text(value)
-		return encodeHeader(text), true
+		return mcpheader.Encode(text), true
 	case 't', 'f':
 		return string(value), true
 	case '{', '[', 'n':
@@ -103,16 +92,4 @@ func headerValue(value []byte) (string, bool) {
 		return "", false
 	}
 	return strconv.FormatInt(int64(n), 10), true
-}
-
-// encodeHeader encodes a text that a header cannot contain as it is.
-func encodeHeader(text string) string {
-	plain := !strings.HasPrefix(text, "=?base64?") && strings.TrimSpace(text) == text
-	for _, c := range []byte(text) {
-		plain = plain && ' ' <= c && c <= '~'
-	}
-	if plain {
-		return text
-	}
-	return "=?base64?" + base64.StdEncoding.EncodeToString([]byte(text)) + "?="
 }

@@ -1,13 +1,13 @@
 package mcp
 
 import (
-	"encoding/base64"
 	"math"
 	"net/http"
 	"strconv"
 	"strings"
 
 	"hatchel/hcl/jsonscan"
+	"hatchel/internal/mcpheader"
 )
 
 // The headers of the transport, in the canonical form of package net/http.
@@ -76,7 +76,7 @@ func (m *Message) checkNameHeader(h http.Header) *Error {
 	case name == inBody:
 		return nil
 	}
-	if decoded, ok := decodeHeader(name); !ok || decoded != inBody {
+	if decoded, ok := mcpheader.Decode(name); !ok || decoded != inBody {
 		return headerMismatch("The header Mcp-Name does not match params.%s, which is %q", member,
 			jsonscan.Excerpt(inBody))
 	}
@@ -93,13 +93,10 @@ type HeaderInput struct {
 // NewHeaderInput returns the HeaderInput for the argument at path, the property names from the
 // outside in, and the header Mcp-Param-<name>. It reports false if no header can have that name.
 func NewHeaderInput(name string, path ...string) (HeaderInput, bool) {
-	for _, c := range []byte(name) {
-		alnum := '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
-		if !alnum && !strings.ContainsRune("!#$%&'*+-.^_`|~", rune(c)) {
-			return HeaderInput{}, false
-		}
+	if !mcpheader.IsName(name) || len(path) == 0 {
+		return HeaderInput{}, false
 	}
-	return HeaderInput{http.CanonicalHeaderKey(headerParam + name), path}, name != "" && len(path) > 0
+	return HeaderInput{http.CanonicalHeaderKey(headerParam + name), path}, true
 }
 
 // CheckHeaders checks that the headers of a modern HTTP request match its arguments. A Handler
@@ -134,7 +131,7 @@ func (in HeaderInput) check(h http.Header, arguments []byte) *Error {
 	case !given:
 		return headerMismatch("The header %s is missing. It must repeat the argument %q", in.key, argument)
 	}
-	decoded, ok := decodeHeader(encoded)
+	decoded, ok := mcpheader.Decode(encoded)
 	if !ok {
 		return headerMismatch("The header %s is not valid Base64", in.key)
 	}
@@ -154,19 +151,7 @@ func (in HeaderInput) Repeat(arguments []byte) (name, text string, ok bool) {
 	if text, ok = jsonscan.Text(value); !ok {
 		return in.key, string(value), true
 	}
-	return in.key, encodeHeader(text), true
-}
-
-// encodeHeader encodes a text that a header cannot contain as it is.
-func encodeHeader(text string) string {
-	plain := !strings.HasPrefix(text, "=?base64?") && strings.TrimSpace(text) == text
-	for _, c := range []byte(text) {
-		plain = plain && ' ' <= c && c <= '~'
-	}
-	if plain {
-		return text
-	}
-	return "=?base64?" + base64.StdEncoding.EncodeToString([]byte(text)) + "?="
+	return in.key, mcpheader.Encode(text), true
 }
 
 // sameValue compares a header with a scanned string, boolean or integer.
@@ -184,18 +169,4 @@ func sameValue(header string, value []byte) bool {
 	b, errB := strconv.ParseFloat(string(value), 64)
 	const maxExact = 1<<53 - 1
 	return errA == nil && errB == nil && a == b && a == math.Trunc(a) && math.Abs(a) <= maxExact
-}
-
-// decodeHeader decodes a value that was encoded because a header cannot contain it. Other values
-// are returned unchanged.
-func decodeHeader(value string) (string, bool) {
-	content, ok := strings.CutPrefix(value, "=?base64?")
-	if !ok {
-		return value, true
-	}
-	if content, ok = strings.CutSuffix(content, "?="); !ok {
-		return value, true
-	}
-	b, err := base64.StdEncoding.Strict().DecodeString(content)
-	return string(b), err == nil && !strings.ContainsAny(content, "\r\n") // the decoder skips line breaks
 }
