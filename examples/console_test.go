@@ -648,7 +648,7 @@ func TestConsoleInABrowserLooksAsInTheDocumentation(t *testing.T) {
 	s.bob.asks("tools/call", `"name":"refund","arguments":{"order":1041,"amount":20},`)
 	s.refund()
 	s.openApproval()
-	b.do(chromedp.EmulateViewport(1100, 1400))
+	b.do(chromedp.EmulateViewport(1100, 1090))
 	s.take("console-approval")
 	b.do(chromedp.EmulateViewport(1100, 720))
 	s.planRefund()
