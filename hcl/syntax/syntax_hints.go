@@ -46,6 +46,11 @@ func explainMistake(d *diag.Diagnostic, src []byte) {
 	case "Invalid escape sequence":
 		d.Detail = `A backslash begins an escape: \n, \r, \t, \", \\, \u and four or \U and eight hexadecimal ` +
 			`digits. Write \\ for a backslash; in a heredoc, <<TEXT … TEXT, a backslash is an ordinary character.`
+	case "Missing argument separator":
+		if bytes.HasPrefix(after, []byte("=")) {
+			d.Detail = `Arguments in parentheses have no names. Options of a type are an object, as in ` +
+				`integer("Number", { min = 1 }), and a default is written optional(integer("Number"), 3).`
+		}
 	case "Missing newline after argument", "Invalid single-argument block definition":
 		if rest := bytes.TrimLeft(after, " \t"); d.Summary != "Missing newline after argument" && startsNewLine(rest) {
 			d.Detail = "The block has an argument on the line of its opening brace, so its closing brace is on that " +
