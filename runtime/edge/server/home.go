@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"strings"
 
+	"hatchel/hcl"
 	"hatchel/runtime/edge/console"
 	"hatchel/runtime/edge/mcp"
 	"hatchel/runtime/stage/approval"
@@ -111,7 +112,7 @@ func (s *Server) newHome(r *http.Request) *home {
 			page.Tools = fmt.Sprint(n, " tools")
 		}
 	}
-	page.addClients(clientName(config.Server.Name), at.credential == console.Key)
+	page.addClients(clientName(&config.Server), at.credential == console.Key)
 	if decl := s.Host.Current().Console; decl != nil {
 		own := s.consoleBase(r, base)
 		page.Console = own.JoinPath("/console/").String()
@@ -121,8 +122,12 @@ func (s *Server) newHome(r *http.Request) *home {
 	return page
 }
 
-// clientName returns a name of the server that every client accepts.
-func clientName(name string) string {
+// clientName returns a name of the server that every client accepts. A server without a name of its own has its title.
+func clientName(server *hcl.Server) string {
+	name := server.Name
+	if name == "hatchel" && server.Title != "" {
+		name = strings.ToLower(server.Title)
+	}
 	name = strings.Map(func(c rune) rune {
 		switch {
 		case 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_':

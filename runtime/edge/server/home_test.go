@@ -63,6 +63,16 @@ func TestTheFirstPageSaysHowToConnect(t *testing.T) {
 	}
 }
 
+func TestAServerWithoutANameHasItsTitleInClients(t *testing.T) {
+	for title, want := range map[string]string{"Shop tools": "shop-tools", "店": "hatchel"} {
+		s := serveNamed(t, atLoopback, "server { title = \""+title+"\" }\n"+namedTools)
+		elements := page(t, s.ask(s.ServeHTTP, "GET", "/", "Accept", browserAccept).Body.String())
+		if got := elements["claude-code"]; got != "claude mcp add --transport http "+want+" http://localhost:8080/mcp" {
+			t.Errorf("%s: %s", title, got)
+		}
+	}
+}
+
 func TestTheFirstPageTellsStrangersNothingOfTheTools(t *testing.T) {
 	s := serveNamed(t, atLoopback, namedAuth+namedTools)
 	stranger := s.ask(s.ServeHTTP, "GET", "/", "Accept", browserAccept)

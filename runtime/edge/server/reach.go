@@ -84,7 +84,7 @@ func (s *Server) endpointOf(r *http.Request, t *hcl.Tool) *console.Endpoint {
 	}
 	base, isOwn := current.ServerNames().URL(r), s.Host.ConsoleAddr() != nil
 	at, isServed := s.address.Load().(net.Addr)
-	name := clientName(current.Config.Server.Name)
+	name := clientName(&current.Config.Server)
 	if isOwn && !isServed {
 		return s.stdioEndpoint(name)
 	}
