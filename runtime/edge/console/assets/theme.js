@@ -33,4 +33,9 @@ export function addThemeButton() {
   document.addEventListener("click", ({ target }) => {
     if (target instanceof Node && !account.contains(target)) account.open = false;
   });
+  account.addEventListener("keydown", ({ key }) => {
+    if (key !== "Escape") return;
+    account.open = false;
+    account.querySelector("summary")?.focus();
+  });
 }
