@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -111,6 +112,25 @@ func TestTheMetricsOfTheDashboardAndTheAlertsAreServed(t *testing.T) {
 	}
 	if !strings.Contains(scrapes["payments"], `hatchel_calls_total{kind="tool",name="exchange_rate",outcome="ok",replayed="cache"} 1`) {
 		t.Errorf("payments:\n%s", scrapes["payments"])
+	}
+}
+
+func TestEachAlertHasARowOnThePageForPeopleOnCall(t *testing.T) {
+	t.Parallel()
+	names := func(path, pattern string) (found []string) {
+		src, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(pattern).FindAllStringSubmatch(string(src), -1) {
+			found = append(found, m[1])
+		}
+		return found
+	}
+	declared := names("grafana/alerts.yaml", `- alert: (\w+)`)
+	described := names("../docs/on-call.md", "(?m)^\\| `(Hatchel\\w+)` \\|")
+	if !slices.Equal(declared, described) {
+		t.Errorf("the alerts are %q, and the page has %q", declared, described)
 	}
 }
 

@@ -144,6 +144,7 @@ type loader struct {
 	notified      map[string]bool // the webhooks that a block names
 	env           decode.Env
 	tools         map[string]*toolDecoder // by name, for steps that call tools
+	disabled      []listedOperation       // they do not exist, and may be named
 	declared      map[string]Range        // where each name was first declared, by "kind name"
 	missing       []missingValue
 	unreadSecrets map[string]*eval.Member // the secrets without their values, by name

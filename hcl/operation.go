@@ -84,7 +84,8 @@ func (w *operationDecoder) decodeName() {
 
 // enabledField declares the argument enabled.
 func (w *operationDecoder) enabledField() decode.Field {
-	return decode.Attr(&w.enabled, "enabled", "Whether the "+w.noun+" exists at all.").DefaultDoc("true")
+	return decode.Attr(&w.enabled, "enabled", "Whether the "+w.noun+" exists at all. Blocks "+
+		"that name it stay valid if it does not.").DefaultDoc("true")
 }
 
 // timeoutField declares the timeout of the operation.

@@ -87,7 +87,7 @@ func (p *Policy) decode(d *decode.Decoder, b sourceBlock, l *loader, known expos
 		d.Errorf(b.DefRange(), "Empty policy", "This policy applies to nothing. Name tools, as in tools = "+
 			"[\"invoice_*\"], or remove the list to apply it to everything.")
 	}
-	input := inputsRoot(p.operations(l.config))
+	input := inputsRoot(p.operations(append(l.config.operations(), l.disabled...)))
 	input.Partial = l.partial || unclear // unknown names may have inputs too
 	d.Scope = l.call.With("tool", toolRoot()).With("input", input)
 	d.Fields(b.Block, rules)
@@ -95,9 +95,9 @@ func (p *Policy) decode(d *decode.Decoder, b sourceBlock, l *loader, known expos
 	p.checkPublicCaches(d, b, l.config)
 }
 
-// operations returns the operations to which the policy applies.
-func (p *Policy) operations(c *Config) (works []*Operation) {
-	for _, w := range c.operations() {
+// operations returns those of all operations to which the policy applies.
+func (p *Policy) operations(all []listedOperation) (works []*Operation) {
+	for _, w := range all {
 		if p.appliesTo(w.list, w.Name) {
 			works = append(works, w.Operation)
 		}

@@ -102,7 +102,11 @@ func (l *loader) decodeOperations(kind string, decode func(b sourceBlock) *opera
 	for _, w := range all {
 		l.commit(w)
 		l.diags = append(l.diags, w.checkCalledToolsAsk()...)
-		if !l.declare(kind, w.op.Name, w.block) || !w.enabled {
+		if !l.declare(kind, w.op.Name, w.block) {
+			continue
+		}
+		if !w.enabled {
+			l.disabled = append(l.disabled, listedOperation{kind + "s", w.op})
 			continue
 		}
 		switch made := w.result.(type) {

@@ -203,6 +203,8 @@ func (l *loader) decodeTools() {
 	for _, name := range diag.SortedNames(byName) {
 		if t := byName[name]; t.enabled {
 			l.config.Tools = append(l.config.Tools, t.tool)
+		} else {
+			l.disabled = append(l.disabled, listedOperation{"tools", &t.tool.Operation})
 		}
 	}
 }

@@ -107,10 +107,11 @@ type exposedNames struct {
 	partial bool                // the names may be incomplete
 }
 
-// collectExposedNames returns the names of all tools, prompts and resources.
+// collectExposedNames returns the names of all tools, prompts and resources, also of those that are disabled: to
+// disable one must not need a change of what names it.
 func (l *loader) collectExposedNames() exposedNames {
 	names := map[string][]string{}
-	for _, w := range l.config.operations() {
+	for _, w := range append(l.config.operations(), l.disabled...) {
 		names[w.list] = append(names[w.list], w.Name)
 	}
 	return exposedNames{names, l.partial}

@@ -285,6 +285,8 @@ func TestChartRefusesWrongValues(t *testing.T) {
 		"--set serviceMonitor.enabled=true":             "at '/serviceMonitor/secret': minLength: got 0, want 1",
 		"--set image.digest=latest":                     "at '/image/digest'",
 		"--set logLevel=trace":                          "value must be one of 'debug', 'info', 'warn', 'error'",
+		"--set podDisruptionBudget.maxUnavailable=0%":   "does not match pattern",
+		"--set tools.from=image --set state.store=postgres --set autoscaling.enabled=true --set autoscaling.minReplicas=9": "minReplicas is larger than autoscaling.maxReplicas",
 		"--set secrets.files={A}":                       "at '/secrets/files/0'",
 		"--set podDisruptionBudget.maxUnavailable=half": "at '/podDisruptionBudget/maxUnavailable'",
 		"--set state.sqlite.size=large":                 "at '/state/sqlite/size'",

@@ -58,7 +58,7 @@ whole: it is being written, or the process that wrote it has died.`,
 		"which may contain *")
 	fs.StringVar(&f.Outcome, "outcome", "", "only records with this `OUTCOME`: "+strings.Join(audit.Outcomes, ", "))
 	fs.StringVar(&f.Since, "since", "", "only records since this `TIME`: 2026-01-31, 2026-01-31T15:04:05Z, "+
-		"or a duration as in 24h")
+		"or a duration as in 24h or 7d")
 	fs.StringVar(&f.Until, "until", "", "only records before this `TIME`, as --since")
 	fs.StringVar(&f.Rule, "rule", "", "only records that the rule `NAME` has decided, which may contain *")
 	fs.StringVar(&f.Text, "text", "", "only records with this `TEXT` in their line")

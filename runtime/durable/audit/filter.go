@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -17,9 +18,10 @@ const (
 	Rejected = "rejected" // an EventApproval
 )
 
-// Outcomes are the outcomes that a Filter selects: those of calls, then those of other records.
+// Outcomes are the outcomes that a Filter selects: those of calls, then those of other records and of sign-ins.
 var Outcomes = []string{
 	OK, Partial, Failed, Refused, Cancelled, ProtocolError, Asked, Task, Started, Approved, Rejected,
+	Consented, Denied, Refreshed, Replayed, Revoked, Asserted,
 }
 
 // Filter selects records. What is empty selects all.
@@ -77,11 +79,16 @@ func parseTime(name, text string, now time.Time) (time.Time, error) {
 	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
 		return now.Add(-d), nil
 	}
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		if n, err := strconv.ParseUint(days, 10, 16); err == nil {
+			return now.AddDate(0, 0, -int(n)), nil
+		}
+	}
 	for _, layout := range []string{time.RFC3339, time.DateTime, time.DateOnly} {
 		if t, err := time.Parse(layout, text); err == nil {
 			return t, nil
 		}
 	}
 	return time.Time{}, fmt.Errorf("%s must be a time (2026-01-31, 2026-01-31T15:04:05Z) "+
-		"or a duration (90m, 24h), and is %q", name, text)
+		"or a duration (90m, 24h, 7d), and is %q", name, text)
 }
