@@ -29,6 +29,10 @@ func Replace(text, kept string, by func(r rune) string) string {
 	var b strings.Builder
 	from, before := 0, rune(-1) // what is not copied yet, and the character before
 	for at, r := range text {
+		if ' ' <= r && r <= '~' { // nearly all of what there is
+			before = r
+			continue
+		}
 		if !Is(r) && !strings.ContainsRune(kept, r) {
 			next := at + utf8.RuneLen(r)
 			if !unicode.IsPrint(r) || !isNeeded(r, before, text[next:]) {

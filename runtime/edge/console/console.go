@@ -21,6 +21,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -298,8 +299,8 @@ func (c *Console) answer(q *request, rt route) (*answer, error) {
 // write writes a page.
 func (c *Console) write(q *request, out *answer) {
 	w := q.writer
-	var page bytes.Buffer
-	if err := pages()[out.template].Execute(&page, c.newFrame(q, out)); err != nil {
+	page := bytes.NewBuffer(make([]byte, 0, 64<<10))
+	if err := pages()[out.template].Execute(page, c.newFrame(q, out)); err != nil {
 		c.Log.ErrorContext(q.Context(), "console page failed", slog.String("path", q.URL.Path),
 			slog.String("error", err.Error()))
 		http.Error(w, "The page failed because of a problem on the server.", http.StatusInternalServerError)
@@ -309,5 +310,5 @@ func (c *Console) write(q *request, out *answer) {
 	if out.status != 0 {
 		w.WriteHeader(out.status)
 	}
-	w.Write([]byte(approval.EscapeText(page.String())))
+	io.WriteString(w, approval.EscapeText(page.String()))
 }

@@ -2,9 +2,12 @@ package console
 
 import (
 	"cmp"
+	"html"
+	"html/template"
 	"maps"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"hatchel/runtime/durable/audit"
@@ -25,6 +28,21 @@ type filterField struct {
 	Choices            []choice
 	IsText             bool
 	Hint               string // an example of a text
+}
+
+// Proposals returns the choices of a text. A template would take most of the time of a page for them.
+func (f filterField) Proposals() template.HTML {
+	var out strings.Builder
+	for _, c := range f.Choices {
+		text := ""
+		if c.Text != c.Value {
+			text = html.EscapeString(c.Text)
+		}
+		for _, part := range []string{`<option value="`, html.EscapeString(c.Value), `">`, text, "</option>"} {
+			out.WriteString(part)
+		}
+	}
+	return template.HTML(out.String())
 }
 
 // choice is a value of a list.

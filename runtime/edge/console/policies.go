@@ -137,6 +137,7 @@ func (d *policiesData) fill(cfg *hcl.Config, tools []*hcl.Tool, columns []access
 		row := matrixRow{Name: t.Name, Does: badgesOf(t)[0], Path: targetPath("tool", t.Name)}
 		path := html.EscapeString(row.Path)
 		var out strings.Builder
+		out.Grow(200 * len(columns))
 		for i, answer := range answers[t.Name] {
 			cells[i].append(&out, path, string(answer))
 		}
