@@ -186,15 +186,15 @@ func (c *Console) newDocumentData(q *request, g *served.Served, kind string) (*d
 
 const (
 	maxUses       = 8   // the latest ones, on the page of a prompt or a resource
-	maxUseRecords = 500 // records of the audit log in which they are searched
+	maxUseRecords = 200 // records of the audit log in which they are searched
 )
 
 // addRecords adds the latest requests for the document, of the last records of the audit log.
 func (d *documentData) addRecords(ctx context.Context, log audit.Source) error {
-	searched, name := 0, []byte(strconv.Quote(d.Name))
+	searched, kind, name := 0, []byte(strconv.Quote(d.Kind)), []byte(strconv.Quote(d.Name))
 	_, err := readBack(ctx, log, 0, func(l *audit.Line) bool {
 		searched++
-		if bytes.Contains(l.Text, name) {
+		if bytes.Contains(l.Text, kind) && bytes.Contains(l.Text, name) {
 			if r, ok := l.Record(); ok && r.Event == audit.EventCall && r.Kind == d.Kind && r.Name == d.Name {
 				d.Records = append(d.Records, r)
 			}
