@@ -80,7 +80,7 @@ var layers = []struct {
 	{of: "runtime/observe/recent", may: []string{"runtime/observe/event"}},
 	{of: "runtime/durable/callstore", may: []string{"runtime/durable/state", "runtime/observe/recent"}, tests: []string{"runtime/durable/postgres/postgrestest", "runtime/observe/event"}},
 	{of: "runtime/edge/endpoint"},
-	{of: "runtime/durable/historystore", may: []string{"runtime/durable/state", "runtime/observe/metrics"}},
+	{of: "runtime/durable/historystore", may: []string{"runtime/durable/state", "runtime/observe/metrics"}, tests: []string{"runtime/durable/postgres/postgrestest"}},
 	{of: "runtime/observe/metrics", may: []string{"runtime/edge/endpoint"}},
 	{of: "runtime/observe/logging", may: []string{"hcl/jsonscan"}},
 	{of: "runtime/load/secret", may: []string{"adapters/guard"}},

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"hatchel/runtime/durable/postgres/postgrestest"
 	"hatchel/runtime/durable/state"
 	"hatchel/runtime/observe/metrics"
 )
@@ -17,17 +18,34 @@ type testProcess struct {
 	*Keeper
 }
 
-// start starts a process whose state is in a file; one without a file keeps nothing.
-func start(t *testing.T, path string) *testProcess {
-	t.Helper()
-	var store state.Store
-	if path != "" {
-		var err error
-		if store, err = state.Open(t.Context(), path); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { store.Close() })
+// inEachStore runs a test with a store of its own of each kind, which each process opens.
+func inEachStore(t *testing.T, test func(t *testing.T, open func() state.Store)) {
+	run := func(name string, open func(*testing.T) func() (state.Store, error)) {
+		t.Run(name, func(t *testing.T) {
+			opens := open(t)
+			test(t, func() state.Store {
+				s, err := opens()
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { s.Close() })
+				return s
+			})
+		})
 	}
+	run("SQLite", func(t *testing.T) func() (state.Store, error) {
+		path := filepath.Join(t.TempDir(), "state.db")
+		return func() (state.Store, error) { return state.Open(t.Context(), path) }
+	})
+	run("PostgreSQL", func(t *testing.T) func() (state.Store, error) {
+		address, _ := postgrestest.Schema(t)
+		return func() (state.Store, error) { return state.OpenPostgres(t.Context(), address) }
+	})
+}
+
+// start starts a process with a state; one without a state, which is nil, keeps nothing.
+func start(t *testing.T, store state.Store) *testProcess {
+	t.Helper()
 	open := func(context.Context) (state.Store, error) { return store, nil }
 	process := state.NewProcess(t.Context(), open)
 	t.Cleanup(process.Close)
@@ -59,45 +77,47 @@ func (p *testProcess) seen(t *testing.T) uint32 {
 }
 
 func TestHistorySurvivesARestart(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "state.db")
-	first := start(t, path)
-	first.call("refund", 7)
-	first.Close()
-	second := start(t, path)
-	second.call("refund", 2)
-	if n := second.seen(t); n != 9 {
-		t.Errorf("%d calls after a restart", n)
-	}
-	if c, _ := second.history.Chart("refund"); c.LastDay.OK != 9 {
-		t.Errorf("%d calls of the tool", c.LastDay.OK)
-	}
+	inEachStore(t, func(t *testing.T, open func() state.Store) {
+		first := start(t, open())
+		first.call("refund", 7)
+		first.Close()
+		second := start(t, open())
+		second.call("refund", 2)
+		if n := second.seen(t); n != 9 {
+			t.Errorf("%d calls after a restart", n)
+		}
+		if c, _ := second.history.Chart("refund"); c.LastDay.OK != 9 {
+			t.Errorf("%d calls of the tool", c.LastDay.OK)
+		}
+	})
 }
 
 func TestEachProcessShowsTheCallsOfAll(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "state.db")
-	a, b := start(t, path), start(t, path)
-	a.call("refund", 7)
-	b.call("refund", 2)
-	for range 2 { // the second record replaces the first
-		a.call("refund", 1)
-		b.call("order", 1)
-		for _, p := range []*testProcess{a, b} {
-			if err := p.writeRecord(t.Context(), time.Now()); err != nil {
-				t.Fatal(err)
+	inEachStore(t, func(t *testing.T, open func() state.Store) {
+		a, b := start(t, open()), start(t, open())
+		a.call("refund", 7)
+		b.call("refund", 2)
+		for range 2 { // the second record replaces the first
+			a.call("refund", 1)
+			b.call("order", 1)
+			for _, p := range []*testProcess{a, b} {
+				if err := p.writeRecord(t.Context(), time.Now()); err != nil {
+					t.Fatal(err)
+				}
 			}
 		}
-	}
-	if a.seen(t) != 13 || b.seen(t) != 13 {
-		t.Errorf("%d and %d calls", a.seen(t), b.seen(t))
-	}
-	version := a.record.Version
-	if err := a.writeRecord(t.Context(), time.Now()); err != nil || a.record.Version != version {
-		t.Errorf("a record without new calls is written: %v", err)
-	}
+		if a.seen(t) != 13 || b.seen(t) != 13 {
+			t.Errorf("%d and %d calls", a.seen(t), b.seen(t))
+		}
+		version := a.record.Version
+		if err := a.writeRecord(t.Context(), time.Now()); err != nil || a.record.Version != version {
+			t.Errorf("a record without new calls is written: %v", err)
+		}
+	})
 }
 
 func TestWithoutALastingStoreNothingIsKept(t *testing.T) {
-	p := start(t, "")
+	p := start(t, nil)
 	p.call("refund", 7)
 	if err := p.writeRecord(t.Context(), time.Now()); err != nil {
 		t.Fatal(err)
