@@ -97,7 +97,7 @@ tool "t" {
 		t.Errorf("the cookies are %v", c)
 	}
 	res, page = send("operator", "GET", "/console/tools", "", operator)
-	if res.StatusCode != 200 || !strings.Contains(page, `<span id="who">operator</span>`) {
+	if res.StatusCode != 200 || !strings.Contains(page, `<summary id="who">operator</summary>`) {
 		t.Errorf("a page after signing in: %d %s", res.StatusCode, page)
 	}
 	guest := ours.Issue(f.path, "guest", named("guest"))

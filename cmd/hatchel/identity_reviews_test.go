@@ -47,6 +47,9 @@ func TestCommandsOfReviewsOpenNoInstance(t *testing.T) {
 		return string(text), missing == nil, err
 	}
 	const callerFlags = " --claim region=eu --claim plan=free --claim tenant=acme"
+	if out, _, err := run("lock ."); err != nil {
+		t.Fatalf("hatchel lock: %v\n%s", err, out)
+	}
 	for command, want := range map[string]string{
 		"list .":                "list_tickets",
 		"list . " + callerFlags: "list_tickets",
@@ -59,7 +62,7 @@ func TestCommandsOfReviewsOpenNoInstance(t *testing.T) {
 		"policy matrix .": "count_tickets, list_tickets need caller.claims.plan, caller.claims.region, caller.claims.tenant for the " +
 			"connection desk (instances eu, us; roles tenant_ro, tenant_rw); a call that lacks one fails.",
 		"lock .":                  "2 tools",
-		"diff .":                  "",
+		"diff":                    "no changes",
 		"lint .":                  "no findings",
 		"validate . --no-secrets": "",
 	} {

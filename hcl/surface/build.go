@@ -48,7 +48,9 @@ func build(c *hcl.Config, with selection, parallel func(int, func(int))) *Surfac
 		b.toolset(t)
 	}
 	for _, p := range c.Policies {
-		b.policy(p)
+		if p.AppliesToAny(c) { // one that names only what is disabled changes nothing
+			b.policy(p)
+		}
 	}
 	b.settings()
 	return b.out
