@@ -33,7 +33,9 @@ func (p *Policy) AppliesToPrompt(name string) bool { return p.appliesTo("prompts
 func (p *Policy) AppliesToResource(name string) bool { return p.appliesTo("resources", name) }
 
 // AppliesToAny reports whether the policy applies to a tool, prompt or resource of the configuration, or to all.
-func (p *Policy) AppliesToAny(c *Config) bool { return p.AppliesToAll || len(p.operations(c.operations())) > 0 }
+func (p *Policy) AppliesToAny(c *Config) bool {
+	return p.AppliesToAll || len(p.operations(c.operations())) > 0
+}
 
 func (p *Policy) appliesTo(list, name string) bool { return p.AppliesToAll || p.names(list, name) }
 
