@@ -1,25 +1,11 @@
 package eval
 
-import (
-	"slices"
-
-	"hatchel/hcl/diag"
-)
+import "hatchel/hcl/diag"
 
 // Cut is a limit of a block that may cut a member of its output: rows, items or a text. It is the same wherever the
 // member of one block is read.
 type Cut struct {
 	Member string // of the root output
-}
-
-// addCuts returns the limits of both lists, each once.
-func addCuts(a, b []*Cut) []*Cut {
-	for _, cut := range b {
-		if !slices.Contains(a, cut) {
-			a = append(a[:len(a):len(a)], cut)
-		}
-	}
-	return a
 }
 
 // HeldCuts returns the limits that may have cut the value, or a part of it.
@@ -39,14 +25,15 @@ func (f *Facts) addHeld(cuts []*Cut, seen map[*Facts]bool) []*Cut {
 	for _, m := range f.Members {
 		cuts = m.addHeld(cuts, seen)
 	}
-	return f.Elem.addHeld(addCuts(cuts, f.Cuts), seen)
+	return f.Elem.addHeld(addAll(cuts, f.Cuts), seen)
 }
 
-// Whole returns the facts of a value that no limit may cut, see [Dependencies.RequireWhole].
+// Whole returns the facts of a value that no limit may cut, see [Dependencies.RequireWhole], and that no mask may mask.
 func (f Facts) Whole() Facts {
-	if f.HeldCuts() != nil {
+	if f.HeldCuts() != nil || f.addHeldMasks(nil, map[*Facts]bool{}) != nil {
 		f.Cuts, f.Members, f.Elem = nil, nil, nil
 	}
+	f.Masked, f.Covers = nil, nil
 	return f
 }
 

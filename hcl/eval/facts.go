@@ -3,6 +3,7 @@ package eval
 import (
 	"cmp"
 	"maps"
+	"slices"
 	"sync"
 
 	"hatchel/hcl/functions"
@@ -25,7 +26,9 @@ type Facts struct {
 
 	// Of the texts and lists in the value. Members and Elem have those of its parts, if these are known apart.
 	Text
-	Cuts    []*Cut // the limits that may have cut the value itself
+	Cuts    []*Cut  // the limits that may have cut the value itself
+	Masked  []*Mask // the masks of the value, or of what it is made of
+	Covers  []Cover // the masks that apply to its parts, where the type alone says which parts there are
 	Members map[string]*Facts
 	Elem    *Facts // of the elements, and of the members that are not in Members
 }
@@ -85,6 +88,7 @@ func From(parts ...TypedExpr) Facts {
 		f.Marks = f.Marks.Union(p.Marks)
 		f.Text = f.and(Text{p.MayBeginWithDash(), p.AsPath})
 		f.Cuts = append(f.Cuts, p.HeldCuts()...)
+		f.Masked = addAll(f.Masked, p.HeldMasks())
 	}
 	return f
 }
@@ -97,10 +101,18 @@ func (f Facts) By(parts ...TypedExpr) Facts {
 	return f
 }
 
+// ChosenBy is By for parts that choose or name the value, so that it tells what they are.
+func (f Facts) ChosenBy(parts ...TypedExpr) Facts {
+	for _, p := range parts {
+		f.Masked = addAll(f.Masked, p.HeldMasks())
+	}
+	return f.By(parts...)
+}
+
 // fromList returns the facts of a list of elements.
 func fromList(elems []TypedExpr) Facts {
 	f := From(elems...)
-	f.Cuts = nil
+	f.Cuts, f.Masked = nil, nil
 	for _, e := range elems {
 		f.Elem = join(f.Elem, e.contents())
 		f.AsPath = f.Elem.AsPath
@@ -113,7 +125,7 @@ func fromMembers(entries []Entry) Facts {
 	f := Facts{Members: make(map[string]*Facts, len(entries))}
 	for _, e := range entries {
 		member := e.Value.contents()
-		f = f.By(e.Key, e.Value)
+		f = f.ChosenBy(e.Key).By(e.Value)
 		f.Text = f.and(member.Text)
 		if e.NameOf == nil {
 			f.Members[e.Name] = member
@@ -126,7 +138,9 @@ func fromMembers(entries []Entry) Facts {
 
 // MemberFacts returns the facts of a member of a value.
 func (e TypedExpr) MemberFacts(name string) Facts {
-	return e.partFacts(join(e.Members[name], e.rest()), e.Cuts, memberChoices(e, name))
+	f := e.partFacts(join(e.Members[name], e.rest()), e.Cuts, memberChoices(e, name))
+	f.coverMember(e.Facts, name)
+	return f
 }
 
 // ElementFacts returns the facts of an element of a value. Which element it is depends on what has cut the value unless
@@ -139,21 +153,25 @@ func (e TypedExpr) ElementFacts(first bool) Facts {
 	if first {
 		cuts = nil
 	}
-	return e.partFacts(part, cuts, elementChoices(e))
+	f := e.partFacts(part, cuts, elementChoices(e))
+	f.coverElement(e)
+	return f
 }
 
 func (e TypedExpr) partFacts(part *Facts, cuts []*Cut, choices func() []any) Facts {
 	f := Facts{Marks: e.Marks, Choices: choices, Cuts: cuts}
 	if part != nil {
 		f.Text, f.Members, f.Elem = part.Text, part.Members, part.Elem
-		f.Cuts = addCuts(part.Cuts, cuts)
+		f.Masked, f.Covers = part.Masked, part.Covers
+		f.Cuts = addAll(part.Cuts, cuts)
 	}
 	return f
 }
 
 // contents returns what is known of the texts and lists in a value.
 func (e TypedExpr) contents() *Facts {
-	return &Facts{Text: Text{e.MayBeginWithDash(), e.asPath()}, Cuts: e.Cuts, Members: e.Members, Elem: e.Elem}
+	return &Facts{Text: Text{e.MayBeginWithDash(), e.asPath()}, Cuts: e.Cuts, Masked: e.Masked, Covers: e.Covers,
+		Members: e.Members, Elem: e.Elem}
 }
 
 // rest returns the facts of the parts that are not in Members; nil for none.
@@ -180,7 +198,8 @@ func join(a, b *Facts) *Facts {
 	if a == nil || b == nil || a == b {
 		return cmp.Or(a, b)
 	}
-	f := &Facts{Text: a.or(b.Text), Cuts: addCuts(a.Cuts, b.Cuts)}
+	f := &Facts{Text: a.or(b.Text), Cuts: addAll(a.Cuts, b.Cuts), Masked: addAll(a.Masked, b.Masked),
+		Covers: addAll(a.Covers, b.Covers)}
 	if a.Members == nil && a.Elem == nil && b.Members == nil && b.Elem == nil {
 		return f
 	}
@@ -211,6 +230,13 @@ func fromCall(fn *functions.Function, args []TypedExpr) Facts {
 		f.NullReason = ""
 	default:
 		f = From(args...)
+		if len(args) > 0 && fn.Result.Rule == functions.SameAsFirst { // some of its elements, or all in another order
+			f.Covers = args[0].Covers
+			f.Masked = args[0].Facts.addHeldMasks(nil, map[*Facts]bool{})
+			for _, a := range args[1:] {
+				f.Masked = addAll(f.Masked, a.HeldMasks())
+			}
+		}
 	}
 	f = f.By(args...)
 	f.Call = f.Call || fn.CallOnly
@@ -227,12 +253,12 @@ func fromCall(fn *functions.Function, args []TypedExpr) Facts {
 func EachOf(e TypedExpr) Facts { return fromList([]TypedExpr{e}) }
 
 // AddCuts adds limits that may have cut the value itself.
-func (f *Facts) AddCuts(cuts []*Cut) { f.Cuts = addCuts(f.Cuts, cuts) }
+func (f *Facts) AddCuts(cuts []*Cut) { f.Cuts = addAll(f.Cuts, cuts) }
 
 // LookedAt returns what a function looks at of an argument: if it only counts, the elements do not matter.
 func LookedAt(fn *functions.Function, arg TypedExpr) TypedExpr {
 	if fn.Counts {
-		arg.Members, arg.Elem = nil, nil
+		arg.Members, arg.Elem, arg.Covers = nil, nil, nil
 	}
 	return arg
 }
@@ -241,5 +267,15 @@ func LookedAt(fn *functions.Function, arg TypedExpr) TypedExpr {
 func (e TypedExpr) Some(by ...TypedExpr) Facts {
 	f := e.contents()
 	f.Marks, f.Choices = e.Marks, nil
-	return f.By(by...)
+	return f.ChosenBy(by...)
+}
+
+// addAll returns the elements of both lists, each once.
+func addAll[T comparable](a, b []T) []T {
+	for _, one := range b {
+		if !slices.Contains(a, one) {
+			a = append(a[:len(a):len(a)], one)
+		}
+	}
+	return a
 }

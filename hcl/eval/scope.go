@@ -219,15 +219,16 @@ func NullableReason(path string, t *schema.Type) string {
 // ReadSet says what the parts compiled so far depend on. The zero value depends on nothing.
 type ReadSet struct {
 	Marks
-	Loop int    // MaxLoopVars minus the lowest slot that is read of loops around; 0 for none
-	Cuts []*Cut // that may have cut what was read
+	Loop   int     // MaxLoopVars minus the lowest slot that is read of loops around; 0 for none
+	Cuts   []*Cut  // that may have cut what was read
+	Masked []*Mask // of what was read
 }
 
 const MaxLoopVars = 1 << 30
 
 // Union returns what either set depends on.
 func (r ReadSet) Union(s ReadSet) ReadSet {
-	return ReadSet{r.Marks.Union(s.Marks), max(r.Loop, s.Loop), addCuts(r.Cuts, s.Cuts)}
+	return ReadSet{r.Marks.Union(s.Marks), max(r.Loop, s.Loop), addAll(r.Cuts, s.Cuts), addAll(r.Masked, s.Masked)}
 }
 
 // Dependencies record what a block reads of other declarations. They belong to one block.

@@ -81,7 +81,7 @@ func (c *compiler) compileFunction(name string, at span, args []ast.Node) typedE
 	c.warnSplitOrder(name, at, typed, args)
 	if !fn.Keeps.Has(functions.Parts) {
 		for i, a := range typed {
-			typed[i] = c.requireWhole(eval.LookedAt(fn, a))
+			typed[i] = c.requireWhole(args[i], eval.LookedAt(fn, a))
 		}
 	}
 	t := programType(eval.ResultType(fn, typed))

@@ -202,9 +202,13 @@ func (c *compiler) isRoot(path string) bool {
 	return c.roots[name] != nil
 }
 
-// requireWhole records that a value is used as all there is, and returns it as one that no limit cuts.
-func (c *compiler) requireWhole(t typedExpr) typedExpr {
+// requireWhole records that a value is used as all there is, and returns it as one that no limit cuts. A value that is
+// masked for some callers is refused there.
+func (c *compiler) requireWhole(n ast.Node, t typedExpr) typedExpr {
 	c.whole = append(c.whole, t.HeldCuts()...)
+	if masks := t.HeldMasks(); masks != nil {
+		c.report(c.fullSpan(n), eval.MaskedDecides, "%s", eval.MaskedDecidesDetail(c.source(n), masks))
+	}
 	t.Facts = t.Whole()
 	return t
 }

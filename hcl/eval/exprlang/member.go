@@ -48,7 +48,7 @@ func (c *compiler) compileMember(n *ast.MemberNode) typedExpr {
 	if isText {
 		t.Facts = base.MemberFacts(name)
 	} else {
-		t.Facts = base.ElementFacts(base.Type.Kind == schema.List && key.Value == 0).By(key)
+		t.Facts = base.ElementFacts(base.Type.Kind == schema.List && key.Value == 0).ChosenBy(key)
 	}
 	mayEnd := n.Optional && (base.Type.Nullable || base.Type.Kind == schema.Null)
 	t.NullByChain = base.NullByChain || mayEnd
@@ -199,7 +199,7 @@ func (c *compiler) compileSlice(n *ast.SliceNode) typedExpr {
 	}
 	from, to := c.compileBound(n.From, 0), c.compileBound(n.To, math.MaxInt)
 	if !isFromStart(from) || !isFromStart(to) {
-		base = c.requireWhole(base)
+		base = c.requireWhole(n.Node, base)
 	}
 	operand := base.Eval
 	part := typedExpr{Type: base.Type, Facts: base.Some(from, to), Read: base.Read}

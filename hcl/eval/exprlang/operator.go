@@ -32,7 +32,7 @@ func (c *compiler) compileBinary(n *ast.BinaryNode) typedExpr {
 	case "+":
 		return c.compileAdd(n, l, r)
 	}
-	l, r = c.requireWhole(l), c.requireWhole(r)
+	l, r = c.requireWhole(n.Left, l), c.requireWhole(n.Right, r)
 	if !slices.Contains([]string{"matches", "startsWith", "endsWith", "contains"}, n.Operator) { // a part is no name
 		c.recordCompared(left, right)
 	}
@@ -56,7 +56,7 @@ func (c *compiler) compileBinary(n *ast.BinaryNode) typedExpr {
 
 // compileCondition compiles a part that must give a bool.
 func (c *compiler) compileCondition(n ast.Node) typedExpr {
-	t := c.requireWhole(c.compile(n))
+	t := c.requireWhole(n, c.compile(n))
 	c.checkKind(n, t, schema.Bool)
 	return t
 }

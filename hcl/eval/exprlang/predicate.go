@@ -105,7 +105,7 @@ func (c *compiler) compilePredicateCall(n *ast.BuiltinNode, gives schema.Kind) t
 		return out
 	}
 	if p.body != nil { // it judges the elements
-		predicate = c.requireWhole(predicate)
+		predicate = c.requireWhole(n.Arguments[1], predicate)
 	}
 	// some of the elements of the list
 	some := func(t *schema.Type, facts eval.Facts, e eval.Func) typedExpr {
@@ -160,7 +160,7 @@ func (c *compiler) compileArgument(n *ast.BuiltinNode, i int, k schema.Kind) typ
 	if len(n.Arguments) <= i {
 		return typedExpr{Type: eval.AnyType}
 	}
-	t := c.requireWhole(c.compile(n.Arguments[i]))
+	t := c.requireWhole(n.Arguments[i], c.compile(n.Arguments[i]))
 	if k != schema.Any {
 		c.checkKind(n.Arguments[i], t, k)
 	}

@@ -85,7 +85,7 @@ func (c *Compiler) warnf(r hclv2.Range, summary, format string, args ...any) {
 // Compile compiles one expression.
 func (c *Compiler) Compile(e hclsyntax.Expression, in LexicalEnv) eval.TypedExpr {
 	n := c.compileInner(e, in)
-	c.recordRead(n.Read, n.HeldCuts(), e.Range())
+	c.recordRead(n.Read, n.HeldCuts(), n.HeldMasks(), e.Range())
 	n.Read = ""
 	return n
 }
@@ -93,14 +93,14 @@ func (c *Compiler) Compile(e hclsyntax.Expression, in LexicalEnv) eval.TypedExpr
 // CompileCollection compiles an expression of which others read the elements: they record what they read of them.
 func (c *Compiler) CompileCollection(e hclsyntax.Expression, in LexicalEnv) eval.TypedExpr {
 	n := c.compileInner(e, in)
-	c.recordRead(n.Read, n.Cuts, e.Range())
+	c.recordRead(n.Read, n.Cuts, n.Masked, e.Range())
 	return n
 }
 
-// recordRead records that what limits may have cut is read by a traversal; path is empty for none.
-func (c *Compiler) recordRead(path string, cuts []*eval.Cut, at hclv2.Range) {
+// recordRead records that what limits may have cut, and what masks mask, is read by a traversal; path is empty for none.
+func (c *Compiler) recordRead(path string, cuts []*eval.Cut, masks []*eval.Mask, at hclv2.Range) {
 	if path != "" {
-		c.reads = c.reads.Union(eval.ReadSet{Cuts: cuts})
+		c.reads = c.reads.Union(eval.ReadSet{Cuts: cuts, Masked: masks})
 		c.deps.ReadCut(c.Scope, cuts, false, diag.RangeOf(at))
 	}
 }

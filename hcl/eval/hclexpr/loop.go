@@ -93,6 +93,7 @@ func (c *Compiler) compileDerived(r hclv2.Range, compile func() eval.TypedExpr) 
 	read := c.trackReads(func() { n = compile() })
 	n.Marks, n.Call = read.Marks, read.Call || read.Loop > 0
 	n.AddCuts(read.Cuts)
+	n.AddMasks(read.Masked)
 	return c.foldConstant(n, r)
 }
 

@@ -95,9 +95,13 @@ func Traversal(e hclsyntax.Expression) hclv2.Traversal {
 	return nil
 }
 
-// requireWhole records that a value is used as all there is, and returns it as one that no limit cuts.
+// requireWhole records that a value is used as all there is, and returns it as one that no limit cuts. A value that is
+// masked for some callers is refused there.
 func (c *Compiler) requireWhole(n eval.TypedExpr, at hclv2.Range) eval.TypedExpr {
 	c.deps.RequireWhole(n.HeldCuts(), diag.RangeOf(at))
+	if masks := n.HeldMasks(); masks != nil {
+		c.Errorf(at, eval.MaskedDecides, "%s", eval.MaskedDecidesDetail(c.sourceText(at), masks))
+	}
 	n.Facts = n.Whole()
 	return n
 }

@@ -1,0 +1,180 @@
+package eval
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"hatchel/hcl/diag"
+	"hatchel/hcl/schema"
+	"hatchel/internal/wildcard"
+)
+
+// Mask is what expressions know of a mask block: which members it masks, and which connections get them unmasked.
+type Mask struct {
+	Name     string
+	RevealTo []string
+	patterns [][]string // the segments of each
+}
+
+// NewMask returns a mask of members. A member is a name, which matches at every depth, or a path with dots, which
+// matches at its end. In a segment, * matches any characters.
+func NewMask(name string, members, revealTo []string) *Mask {
+	m := &Mask{Name: name, RevealTo: revealTo}
+	for _, member := range members {
+		m.patterns = append(m.patterns, strings.Split(member, "."))
+	}
+	return m
+}
+
+// Matches reports whether the mask masks the member at a path of names, which begins at the output of a backend. Lists
+// have no part in it. The members of the output itself are those of the backend and not of the data: they never match.
+func (m *Mask) Matches(path []string) bool {
+	return slices.ContainsFunc(m.patterns, func(p []string) bool {
+		n := len(path) - len(p)
+		return n >= 1 && slices.EqualFunc(p, path[n:], wildcard.Match)
+	})
+}
+
+// MaskedDecides is the summary of the diagnostic about a masked value that decides.
+const MaskedDecides = "Masked value decides"
+
+// MaskedDecidesDetail is its detail; source is the expression.
+func MaskedDecidesDetail(source string, masks []*Mask) string {
+	return fmt.Sprintf("%s is masked by %s for callers who may not see it, so the outcome would be another one for "+
+		"them, or would tell them the value. Decide by a value that is not masked, or in the statement or the "+
+		"request that gets it.", source, NameMasks(masks))
+}
+
+// NameMasks names masks in a sentence.
+func NameMasks(masks []*Mask) string {
+	names := make([]string, len(masks))
+	for i, m := range masks {
+		names[i] = fmt.Sprintf("mask %q", m.Name)
+	}
+	return diag.JoinAnd(names)
+}
+
+// Masks are the masks that apply to an output of a backend, for any caller. They are the same for every part of it.
+type Masks []*Mask
+
+// Matching returns the masks that mask the member at a path, as Mask.Matches does.
+func (m Masks) Matching(path []string) (found []*Mask) {
+	for _, one := range m {
+		if one.Matches(path) {
+			found = append(found, one)
+		}
+	}
+	return found
+}
+
+// Cover says that masks apply to parts of a value, and where the value is in the output of a backend.
+type Cover struct {
+	masks *Masks
+	path  string // of names, each after a dot
+}
+
+// CoverOutput returns what is known of an output of a backend to which masks apply.
+func CoverOutput(masks Masks) []Cover {
+	if len(masks) == 0 {
+		return nil
+	}
+	return []Cover{{masks: &masks}}
+}
+
+func (c Cover) names() []string { return strings.Split(c.path, ".")[1:] }
+
+// member returns what covers the members of that name, or the masks that mask them.
+func (c Cover) member(name string) (Cover, []*Mask) {
+	below := Cover{c.masks, c.path + "." + strings.ReplaceAll(name, ".", "\x00")}
+	return below, c.masks.Matching(below.names())
+}
+
+// AddMasks adds masks of what the value is made of.
+func (f *Facts) AddMasks(masks []*Mask) { f.Masked = addAll(f.Masked, masks) }
+
+// coverMember completes the facts of a member of a value.
+func (f *Facts) coverMember(of Facts, name string) {
+	f.Masked = addAll(f.Masked, of.Masked)
+	for _, c := range of.Covers {
+		if below, masks := c.member(name); masks == nil {
+			f.Covers = addAll(f.Covers, []Cover{below})
+		} else {
+			f.Masked = addAll(f.Masked, masks)
+		}
+	}
+}
+
+// coverElement completes the facts of an element of a value. An element of a list is where the list is; that of an
+// object may be any member.
+func (f *Facts) coverElement(of TypedExpr) {
+	f.Masked = addAll(f.Masked, of.Masked)
+	if of.Type == nil || of.Type.Kind == schema.List || of.Type.Kind == schema.Set || of.Type.Kind == schema.Any {
+		f.Covers = addAll(f.Covers, of.Covers)
+		return
+	}
+	held, covers := of.below(of.Type, of.Covers)
+	f.Masked, f.Covers = addAll(f.Masked, held), addAll(f.Covers, covers)
+}
+
+// below returns the masks of the members of an object, and what covers the members that are not masked.
+func (e TypedExpr) below(t *schema.Type, of []Cover) (masks []*Mask, covers []Cover) {
+	for _, c := range of {
+		for _, m := range t.Unfolded().Members {
+			below, masked := c.member(m.Name)
+			if masks = addAll(masks, masked); masked == nil {
+				covers = addAll(covers, []Cover{below})
+			}
+		}
+	}
+	return masks, covers
+}
+
+// HeldMasks returns the masks of the value and of the parts that its type says it has.
+func (e TypedExpr) HeldMasks() []*Mask {
+	if e.Masked == nil && e.Covers == nil && e.Members == nil && e.Elem == nil {
+		return nil
+	}
+	masks := e.Masked
+	for _, c := range e.Covers {
+		masks = c.addHeld(masks, e.Type, 0)
+	}
+	return e.Facts.addHeldMasks(masks, map[*Facts]bool{})
+}
+
+// addHeldMasks adds the masks of the parts that are known apart.
+func (f *Facts) addHeldMasks(masks []*Mask, seen map[*Facts]bool) []*Mask {
+	if f == nil || seen[f] {
+		return masks
+	}
+	seen[f] = true
+	masks = addAll(masks, f.Masked)
+	for _, m := range f.Members {
+		masks = m.addHeldMasks(masks, seen)
+	}
+	return f.Elem.addHeldMasks(masks, seen)
+}
+
+// maxTypeDepth is how deep a type is searched for masked members. A type may contain itself.
+const maxTypeDepth = 32
+
+// addHeld adds the masks of the members of a type.
+func (c Cover) addHeld(masks []*Mask, t *schema.Type, depth int) []*Mask {
+	if t == nil || depth > maxTypeDepth {
+		return masks
+	}
+	t = t.Unfolded()
+	if t.Elem != nil && t.Kind != schema.Map {
+		masks = c.addHeld(masks, t.Elem, depth+1)
+	}
+	for _, m := range t.Members {
+		below, masked := c.member(m.Name)
+		if masks = addAll(masks, masked); masked == nil {
+			masks = below.addHeld(masks, m.Type, depth+1)
+		}
+	}
+	for _, one := range t.OneOf {
+		masks = c.addHeld(masks, one, depth+1)
+	}
+	return masks
+}
