@@ -22,6 +22,7 @@ type Backend struct {
 	Effects    Effects
 	Whole      []string // members of output that a limit must not cut, because all there is is needed
 	Delivered  []string // members of output that a limit may have cut and that the answer holds
+	Masks      []*Mask  // of its output, by name
 	Range      Range
 	ranges     map[any]Range
 }
@@ -185,6 +186,9 @@ func (w *operationDecoder) decodeBackend(b *hclsyntax.Block) *Backend {
 		out.Effects.Default.Text = "broken" // so that one mistake is not answered with two
 	}
 	d.Diags = append(d.Diags, inner.Diags...)
+	if !isStepBlock(out.Kind) {
+		w.mask(out)
+	}
 	return out
 }
 

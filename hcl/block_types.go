@@ -59,6 +59,12 @@ var globalBlocks = []blockType{
 		doc:  "Information about the server for clients. At most one."},
 	{name: "connection", labels: 2, form: `connection "http" "name" {`, decode: (*loader).decodeConnections,
 		declares: "connection"},
+	{name: "mask", labels: 1, form: `mask "name" {`, decode: (*loader).decodeMasks, declares: "mask",
+		spec: func(l *loader, _ sourceBlock) decode.Spec { return new(Mask).spec(l) },
+		doc: "Members of outputs of backends that not every caller may see. They are masked as soon as a backend " +
+			"has answered, before anything reads them, so results, texts, questions, files, later steps and events " +
+			"have what the caller may see. A masked value may be shown. It may not decide anything, and it is sent to " +
+			"another backend only as unmasked(…) and to a connection in reveal_to."},
 	{name: "audit", form: "audit {", decode: (*loader).decodeAudit, untested: true, spec: specOf[Audit],
 		doc: "The audit log: caller, tool, arguments, policy decision and outcome of every call. A call that cannot " +
 			"be recorded is not made. At most one."},

@@ -32,6 +32,7 @@ type Config struct {
 	Resources   []*Resource   // by name
 	Toolsets    []*Toolset    // by name
 	Policies    []*Policy     // by name
+	Masks       []*Mask       // by name
 	Approvals   *Approvals    // nil if nobody may decide over HTTP
 	Telemetry   Telemetry
 	Events      *Events            // nil if nobody may follow the events

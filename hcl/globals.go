@@ -27,6 +27,7 @@ type globals struct {
 	local        map[string]*eval.Member
 	types        *lazyTypes
 	connections  []*Connection
+	masks        []*Mask
 	server       Server
 	secretValues []string    // the values of all secrets
 	secretNames  []string    // of these, such as "secret.token"
@@ -151,6 +152,9 @@ func (l *loader) blockDigest(b sourceBlock, u *dependencies) string {
 	for _, c := range u.connections {
 		parts = append(parts, c.Kind+" "+c.Name+" "+c.withoutPins)
 	}
+	for _, m := range u.masks {
+		parts = append(parts, "mask "+m.Name+" "+m.Digest)
+	}
 	for _, p := range u.pins {
 		parts = append(parts, "pin "+p.Name+" "+p.Digest)
 	}
@@ -171,6 +175,7 @@ type dependencies struct {
 	eval.Dependencies
 	connections []*Connection
 	pins        []*PinnedTool // of these that it calls
+	masks       []*Mask       // of outputs of its backends
 }
 
 // callerSpecific reports whether the block's behaviour depends on the caller.

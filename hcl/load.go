@@ -98,6 +98,8 @@ func Load(fsys fs.FS, kinds Kinds, opts Options) (*Config, Diagnostics) {
 	l.reuseGlobals()
 	l.dropStaleBlocks(files)
 	l.decodeAll(exposedBlocks)
+	l.config.Masks = l.globals.masks
+	l.checkMasks()
 	l.reportMissing()
 	l.warnUnused()
 	l.warnUnknownCallers(files)

@@ -127,24 +127,30 @@ func (t *Targets) spec(known exposedNames, doc string) decode.Spec {
 }
 
 func (o exposedNames) namesField(dst *[]string, list, doc string) decode.Field {
-	names, noun := o.names[list], strings.TrimSuffix(list, "s")
+	noun := strings.TrimSuffix(list, "s")
 	return decode.StringSet(dst, list, "list of names", doc,
 		func(d *decode.Decoder, r Range, pattern string) string {
-			matches := func(name string) bool { return MatchesPattern(pattern, name) }
 			d.NoteReference(eval.Reference{At: r, Kind: noun, Name: pattern})
-			switch {
-			case o.partial || slices.ContainsFunc(names, matches):
-			case strings.Contains(pattern, "*"):
-				d.Diags.Errorf(r, "Pattern without match", "No %s has a name like %q.%s", noun, pattern,
-					diag.SuggestOr(pattern, names, diag.ListAre(names)))
-			case list == "resources" && uritemplate.HasScheme(pattern):
-				d.Diags.Errorf(r, "Unknown resource",
-					"A resource is referred to by the label of its block, and %q looks like a URI.%s", pattern,
-					diag.ListAre(names))
-			default:
-				d.Diags.Errorf(r, "Unknown "+noun, "There is no %s %q.%s", noun, pattern,
-					diag.SuggestOr(pattern, names, diag.ListAre(names)))
-			}
+			o.check(&d.Diags, list, pattern, r)
 			return pattern
 		})
+}
+
+// check reports a name, or a pattern with *, that nothing in the list has.
+func (o exposedNames) check(diags *Diagnostics, list, pattern string, r Range) {
+	names, noun := o.names[list], strings.TrimSuffix(list, "s")
+	matches := func(name string) bool { return MatchesPattern(pattern, name) }
+	switch {
+	case o.partial || slices.ContainsFunc(names, matches):
+	case strings.Contains(pattern, "*"):
+		diags.Errorf(r, "Pattern without match", "No %s has a name like %q.%s", noun, pattern,
+			diag.SuggestOr(pattern, names, diag.ListAre(names)))
+	case list == "resources" && uritemplate.HasScheme(pattern):
+		diags.Errorf(r, "Unknown resource",
+			"A resource is referred to by the label of its block, and %q looks like a URI.%s", pattern,
+			diag.ListAre(names))
+	default:
+		diags.Errorf(r, "Unknown "+noun, "There is no %s %q.%s", noun, pattern,
+			diag.SuggestOr(pattern, names, diag.ListAre(names)))
+	}
 }

@@ -1,0 +1,228 @@
+package hcl
+
+import (
+	"slices"
+	"strings"
+
+	"hatchel/hcl/decode"
+	"hatchel/hcl/diag"
+	"hatchel/hcl/eval"
+	"hatchel/hcl/schema"
+)
+
+// Mask is one mask block: members of outputs of backends that not every caller may see, and what these callers get
+// instead.
+type Mask struct {
+	Name        string
+	Members     []string // names, or paths with dots; see eval.NewMask
+	Connections []string // of the backends; empty for all, and for those without a connection
+	Targets
+	appliesToAll bool       // it names no tools, prompts and resources
+	Unless       *Condition // who sees the values; nil for nobody
+	With         MaskWith   // what others get
+	Key          []byte     // of MaskHash
+	RevealTo     []string   // the connections that unmasked values may be sent to
+	Known        *eval.Mask // as expressions know it
+	Digest       string     // of the block and everything it refers to
+	Range        Range
+	targetRefs   []targetRef // see checkMasks
+}
+
+// MaskWith is what stands in place of a masked value.
+type MaskWith string
+
+// The words of the language, from the strictest on. When several masks apply to a value, the strictest does.
+const (
+	MaskHide    MaskWith = "hide"    // "(masked)" for a text, null for anything else
+	MaskHash    MaskWith = "hash"    // the same text for the same value
+	MaskPartial MaskWith = "partial" // a part of a text, as MaskHide for anything else
+)
+
+var maskWords = []string{string(MaskHide), string(MaskHash), string(MaskPartial)}
+
+// IsStricter reports whether it tells less of a value than another.
+func (w MaskWith) IsStricter(than MaskWith) bool {
+	return slices.Index(maskWords, string(w)) < slices.Index(maskWords, string(than))
+}
+
+const (
+	maxMasks       = 64
+	maxMaskMembers = 256
+	minMaskKey     = 16 // bytes
+)
+
+// targetRef is a name in a list of tools, prompts or resources, until these are known.
+type targetRef struct {
+	list, pattern string
+	at            Range
+}
+
+// spec returns the spec of a mask block, in the order of the reference.
+func (m *Mask) spec(l *loader) decode.Spec {
+	m.With = MaskHide
+	var with string
+	return decode.Spec{
+		decode.StringSet(&m.Members, "members", "list of names", "What is masked: names of members, which match at "+
+			"every depth, or paths that match at the end, as in \"customer.address.*\". In a segment, * matches any "+
+			"characters. Columns of a result are members of its rows.", m.keepMember).Require(),
+		decode.StringSet(&m.Connections, "connections", "list of names", "The connections whose outputs are masked. "+
+			"By default the outputs of all backends are.", l.keepConnection),
+		m.targetField("tools"), m.targetField("prompts"), m.targetField("resources"),
+		decode.Attr(&m.Unless, "unless", "Who sees the values: an expression over caller and tool, which is evaluated "+
+			"once a call. An expression that fails masks. By default nobody does."),
+		decode.Choice(&with, "with", "What others see: \"hide\" gives (masked) in place of a text, and null in place "+
+			"of anything else. \"partial\" gives a part of a text: of an e-mail address the first letter and the "+
+			"domain, of others the end. \"hash\" gives a text that is the same for the same value.", maskWords...).
+			DefaultDoc(`"hide"`).Check(func(*decode.Decoder, Range) { m.With = MaskWith(with) }),
+		m.keyField(),
+		decode.StringSet(&m.RevealTo, "reveal_to", "list of names", "The connections to which a tool may send the "+
+			"values as unmasked(…). By default none.", l.keepConnection),
+	}
+}
+
+func (m *Mask) keyField() decode.Field {
+	var key decode.SecretText
+	return decode.Attr(&key, "key", "The secret key of \"hash\", as in secret.pseudonyms: at least 16 characters. "+
+		"Without it, hashes of what can be guessed, such as addresses, could be reversed.").
+		AllowSecret().Check(func(d *decode.Decoder, r Range) {
+		if m.Key = []byte(key.Reveal()); len(m.Key) < minMaskKey {
+			d.Diags.Errorf(r, "Key too short", "The key of a mask has at least %d characters.", minMaskKey)
+		}
+	})
+}
+
+// keepMember checks one pattern of members.
+func (m *Mask) keepMember(d *decode.Decoder, r Range, pattern string) string {
+	segments := strings.Split(pattern, ".")
+	switch {
+	case slices.Contains(segments, ""):
+		d.Diags.Errorf(r, "Invalid member", "A member is a name, or names joined by dots, as in \"email\" or "+
+			"\"customer.email\", not %q.", pattern)
+		return ""
+	case strings.Trim(segments[len(segments)-1], "*") == "" && len(segments) == 1:
+		d.Diags.Errorf(r, "Mask of everything", "%q matches every member. Name those that callers may not see.", pattern)
+		return ""
+	case len(m.Members) == maxMaskMembers:
+		d.Diags.Errorf(r, "Too many members", "A mask has at most %d members.", maxMaskMembers)
+		return ""
+	}
+	return pattern
+}
+
+// keepConnection checks the name of a connection.
+func (l *loader) keepConnection(d *decode.Decoder, r Range, name string) string {
+	names := map[string]bool{}
+	for _, c := range l.globals.connections {
+		names[c.Name] = true
+		if c.Name == name {
+			d.NoteReference(eval.Reference{At: r, Kind: "connection", Name: name, Owner: c.Kind})
+		}
+	}
+	if !names[name] && !l.partial {
+		known := diag.SortedNames(names)
+		d.Diags.Errorf(r, "Unknown connection", "There is no connection %q.%s", name,
+			diag.SuggestOr(name, known, diag.ListAre(known)))
+	}
+	return name
+}
+
+// targetField declares a list of names that are not known yet.
+func (m *Mask) targetField(list string) decode.Field {
+	dst := map[string]*[]string{"tools": &m.Tools, "prompts": &m.Prompts, "resources": &m.Resources}[list]
+	return decode.StringSet(dst, list, "list of names", "The "+list+" to which it applies: names, or patterns with * "+
+		"for any characters. By default, if it names no tools, prompts and resources, it applies to all.",
+		func(_ *decode.Decoder, r Range, pattern string) string {
+			m.targetRefs = append(m.targetRefs, targetRef{list, pattern, r})
+			return pattern
+		})
+}
+
+// decodeMasks decodes the mask blocks, after the connections that they name and before the tools whose outputs they
+// mask.
+func (l *loader) decodeMasks() {
+	l.eachBlock("mask", func(d *decode.Decoder, b sourceBlock) {
+		m := &Mask{Name: b.Labels[0], Range: headerRange(b.Block)}
+		checkExposedName(d, b.Block, "mask", "appears in the audit log")
+		d.Scope = l.base.DuringCall().With("caller", callerRoot()).With("tool", toolRoot())
+		d.Body(b.Block, m.spec(l))
+		switch key := b.Body.Attributes["key"]; {
+		case m.With == MaskHash && key == nil:
+			d.Errorf(b.DefRange(), "Hash without key", "with = \"hash\" needs a key: plain hashes of addresses and "+
+				"names are reversed by trying all. Write key = secret.name.")
+		case m.With != MaskHash && key != nil:
+			d.Errorf(key.NameRange, "Does not apply here", "Only with = \"hash\" has a key.")
+		}
+		m.appliesToAll = len(m.targetRefs) == 0
+		m.Known = eval.NewMask(m.Name, m.Members, m.RevealTo)
+		m.Digest = l.blockDigest(b, &dependencies{Dependencies: *d.Deps})
+		if !l.declare("mask", m.Name, b) {
+			return
+		}
+		if l.globals.masks = append(l.globals.masks, m); len(l.globals.masks) == maxMasks+1 {
+			d.Errorf(b.DefRange(), "Too many masks", "A configuration has at most %d masks. Name more members in one.",
+				maxMasks)
+		}
+	})
+	slices.SortFunc(l.globals.masks, func(a, b *Mask) int { return strings.Compare(a.Name, b.Name) })
+}
+
+// checkMasks reports names in masks that nothing has, after all tools, prompts and resources.
+func (l *loader) checkMasks() {
+	known := l.collectExposedNames()
+	for _, m := range l.config.Masks {
+		for _, ref := range m.targetRefs {
+			known.check(&l.diags, ref.list, ref.pattern, ref.at)
+		}
+	}
+}
+
+// AppliesTo reports whether the mask applies to the output of a backend of a tool, prompt or resource. List is "tools",
+// "prompts" or "resources", or "" for what belongs to none of them alone. Connection is nil for a backend without one.
+func (m *Mask) AppliesTo(list, name string, connection *Connection) bool {
+	if !m.appliesToAll && list != "" && !m.names(list, name) {
+		return false
+	}
+	return len(m.Connections) == 0 || connection != nil && slices.Contains(m.Connections, connection.Name)
+}
+
+// masksFor returns the masks that apply to a backend of the operation, for any caller.
+func (w *operationDecoder) masksFor(connection *Connection) (masks []*Mask) {
+	list := map[string]string{"tool": "tools", "prompt": "prompts", "resource": "resources"}[w.noun]
+	for _, m := range w.loader.globals.masks {
+		if m.AppliesTo(list, w.op.Name, connection) {
+			masks = append(masks, m)
+		}
+	}
+	return masks
+}
+
+// mask completes what is known of the output of a backend by the masks that apply to it.
+func (w *operationDecoder) mask(b *Backend) {
+	b.Masks = w.masksFor(b.Connection)
+	if b.Masks == nil {
+		return
+	}
+	known := make(eval.Masks, len(b.Masks))
+	for i, m := range b.Masks {
+		known[i] = m.Known
+		w.deps.masks = append(w.deps.masks, m)
+	}
+	b.Effects.Facts.Covers = eval.CoverOutput(known)
+	b.Effects.Output = b.Effects.Output.ReplaceMembers(func(path []string, t *schema.Type) *schema.Type {
+		if with := b.masked(path); with != "" {
+			return t.Masked(with == MaskHash)
+		}
+		return nil
+	})
+}
+
+// masked returns what stands in place of the member of the output at a path for callers who may not see it; empty for
+// what no mask masks. The strictest mask decides.
+func (b *Backend) masked(path []string) (with MaskWith) {
+	for _, m := range b.Masks {
+		if m.Known.Matches(path) && (with == "" || m.With.IsStricter(with)) {
+			with = m.With
+		}
+	}
+	return with
+}
