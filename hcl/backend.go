@@ -39,6 +39,10 @@ type Effects struct {
 	Idempotent  bool // repeating a call has no additional effect
 	OpenWorld   bool // it reaches systems other than the declared ones
 
+	// TextOf names the members of Output that hold the text which another member was read from, by their names: where a
+	// part of the other is masked, the text is masked as a whole. A text that is JSON need not be here.
+	TextOf map[string]string
+
 	// Upstream is the connection to another MCP server that the backend calls; empty for another backend.
 	Upstream string
 	// Pinned is the reviewed definition of the tool of that server; nil for another backend.

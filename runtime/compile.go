@@ -344,16 +344,22 @@ func (c *compiler) gatherRules() {
 	policies := policy.New(c.g.Config)
 	for _, p := range c.g.Sorted {
 		applies := func(policy *hcl.Policy) bool { return policy.AppliesToTool(p.Decl.Name) }
-		p.Rules = policies.Rules(p.Kind, p.Decl, policy.ToolRoot(p.Tool()), applies)
+		root := policy.ToolRoot(p.Tool())
+		p.Rules = policies.Rules(p.Kind, p.Decl, root, applies)
+		p.SetMasks(root)
 		p.AddApprovals(c.g.Config.Policies)
 	}
 	for _, p := range c.g.Prompts {
 		applies := func(policy *hcl.Policy) bool { return policy.AppliesToPrompt(p.Decl.Name) }
-		p.Rules = policies.Rules(p.Kind, p.Decl, policy.OperationRoot(p.Kind, p.Decl, p.Prompt.Title), applies)
+		root := policy.OperationRoot(p.Kind, p.Decl, p.Prompt.Title)
+		p.Rules = policies.Rules(p.Kind, p.Decl, root, applies)
+		p.SetMasks(root)
 	}
 	for _, r := range c.g.Resources {
 		applies := func(policy *hcl.Policy) bool { return policy.AppliesToResource(r.Decl.Name) }
-		r.Rules = policies.Rules(r.Kind, r.Decl, policy.OperationRoot(r.Kind, r.Decl, r.Resource.Title), applies)
+		root := policy.OperationRoot(r.Kind, r.Decl, r.Resource.Title)
+		r.Rules = policies.Rules(r.Kind, r.Decl, root, applies)
+		r.SetMasks(root)
 	}
 }
 

@@ -23,6 +23,7 @@ type Frame struct {
 	Steps   map[string]any // results by name, of the steps that have run; that of a skipped step is nil
 	Each    *Each          // the current element of each
 	Caller  Caller         // nil where expressions read nobody
+	Lifted  []*Mask        // the masks that do not apply to the caller
 	// the called tool, prompt or resource while rules are evaluated: kind, name, title, read_only,
 	// destructive, idempotent, open_world
 	Tool  map[string]any

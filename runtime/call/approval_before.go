@@ -94,6 +94,7 @@ func (v *approvalView) readBefore(ctx context.Context, decl *hcl.Before) ([]byte
 		Token: v.call.Token, Traceparent: v.call.Traceparent, Tracestate: v.call.Tracestate, Span: v.call.Span,
 		Hops: v.call.Hops, Upstreams: v.call.Upstreams,
 	}
+	action.Frame.Lifted = nil // every approver sees the same
 	out, _, err := o.Steps[0].runOnce(&action)
 	if err != nil {
 		return nil, err

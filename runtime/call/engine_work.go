@@ -29,6 +29,7 @@ func (c *engine) recordStart() error {
 // or becomes a task can be resumed from there.
 func (c *engine) runSteps() error {
 	o, at := c.operation, &c.progress
+	c.liftMasks()
 	if len(o.Steps) > 0 {
 		c.clock.start(c.clock.offset)
 		defer c.clock.stop()

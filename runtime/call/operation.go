@@ -51,6 +51,7 @@ type Operation struct {
 	hasSensitiveInput bool
 	takesFiles        bool
 	identified        []identifiedStep
+	masks             operationMasks
 }
 
 // Init makes the operation of a declaration, without its steps and rules.

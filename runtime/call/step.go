@@ -213,12 +213,16 @@ func (s *Step) doChecked(call *adapters.Call) (output any, change adapters.Chang
 	call.Block, call.Whole, call.Delivered, call.Cut = s.block, s.Decl.Backend.Whole, s.Decl.Backend.Delivered, nil
 	if len(s.Decl.Expects) == 0 {
 		call.CheckOutput = acceptAll
-		output, err = s.doGuarded(call)
+		if output, err = s.doGuarded(call); err == nil {
+			output, err = s.mask(call.Frame, output)
+		}
 		return output, changeAfter(err), err
 	}
-	checked, refused := false, false
-	accept := func(output any) error {
-		err := s.checkExpectations(call.Frame, output)
+	checked, refused, masked := false, false, any(nil)
+	accept := func(output any) (err error) {
+		if masked, err = s.mask(call.Frame, output); err == nil {
+			err = s.checkExpectations(call.Frame, masked)
+		}
 		checked, refused = true, err != nil
 		return err
 	}
@@ -232,7 +236,7 @@ func (s *Step) doChecked(call *adapters.Call) (output any, change adapters.Chang
 			change = adapters.ChangeAnswered
 		}
 	}
-	return output, change, err
+	return masked, change, err
 }
 
 // doGuarded calls the backend within the limits of its connection. A call that is open there continues without them.

@@ -1,0 +1,259 @@
+// Package mask turns the output of a backend into what a caller may see of it, as the mask blocks of the configuration
+// say.
+package mask
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base32"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"hatchel/hcl"
+	"hatchel/hcl/eval"
+	"hatchel/hcl/jsonscan"
+	"hatchel/hcl/value"
+)
+
+// Hidden is what stands in place of a text.
+const Hidden = "(masked)"
+
+// Decide returns the masks that do not apply to the caller of a frame. A rule that fails does not lift its mask, and is
+// told to report.
+func Decide(masks []*hcl.Mask, frame *hcl.Frame, report func(*hcl.Mask, error)) (lifted []*eval.Mask) {
+	for _, m := range masks {
+		if m.Unless == nil {
+			continue
+		}
+		switch sees, err := m.Unless.Eval(frame, nil); {
+		case err != nil:
+			report(m, err)
+		case sees:
+			lifted = append(lifted, m.Known)
+		}
+	}
+	return lifted
+}
+
+// Output returns the output of a backend to which masks apply, as the caller of the frame may see it. Parts without a
+// masked member are shared with the output, which is not changed. The error is that of JSON that cannot be decoded.
+func Output(b *hcl.Backend, lifted []*eval.Mask, output any) (any, error) {
+	w := walker{masks: slices.DeleteFunc(slices.Clone(b.Masks), func(m *hcl.Mask) bool {
+		return slices.Contains(lifted, m.Known)
+	})}
+	if len(w.masks) == 0 {
+		return output, nil
+	}
+	members, ok := output.(map[string]any)
+	if !ok {
+		return output, nil
+	}
+	masked, err := w.object(members)
+	if err != nil {
+		return nil, err
+	}
+	for text, data := range b.Effects.TextOf {
+		if _, ok := members[text]; ok && w.isChanged[data] {
+			masked = withMember(masked, members, text, Hidden)
+		}
+	}
+	return masked, nil
+}
+
+// walker masks one output.
+type walker struct {
+	masks     []*hcl.Mask     // that apply to the caller
+	path      []string        // of the current value
+	isChanged map[string]bool // the members of the output in which something was masked
+}
+
+// value returns a value with what is masked in it, and whether anything is.
+func (w *walker) value(v any) (_ any, changed bool, err error) {
+	if v, err = value.Resolve(v); err != nil {
+		return nil, false, err
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		masked, err := w.object(v)
+		return masked, err == nil && !sameMap(masked, v), err
+	case []any:
+		return w.list(v)
+	case string:
+		return w.text(v)
+	}
+	return v, false, nil
+}
+
+func (w *walker) object(members map[string]any) (map[string]any, error) {
+	masked := members
+	for name, v := range members {
+		w.path = append(w.path, name)
+		other, changed, err := w.member(v)
+		if err != nil {
+			return nil, err
+		}
+		if w.path = w.path[:len(w.path)-1]; !changed {
+			continue
+		}
+		masked = withMember(masked, members, name, other)
+		if len(w.path) == 0 {
+			if w.isChanged == nil {
+				w.isChanged = map[string]bool{}
+			}
+			w.isChanged[name] = true
+		}
+	}
+	return masked, nil
+}
+
+// member masks the member at the current path.
+func (w *walker) member(v any) (_ any, changed bool, err error) {
+	if m := w.strictest(); m != nil {
+		if v, err = value.Resolve(v); v == nil || err != nil {
+			return v, false, err // it holds nothing
+		}
+		return replace(m, v), true, nil
+	}
+	return w.value(v)
+}
+
+// strictest returns the strictest mask of the member at the current path; nil for none.
+func (w *walker) strictest() (found *hcl.Mask) {
+	for _, m := range w.masks {
+		if m.Known.Matches(w.path) && (found == nil || m.With.IsStricter(found.With)) {
+			found = m
+		}
+	}
+	return found
+}
+
+func (w *walker) list(list []any) (_ any, changed bool, err error) {
+	masked := list
+	for i, e := range list {
+		other, partly, err := w.value(e)
+		if err != nil {
+			return nil, false, err
+		}
+		if !partly {
+			continue
+		}
+		if !changed {
+			masked, changed = slices.Clone(list), true
+		}
+		masked[i] = other
+	}
+	return masked, changed, nil
+}
+
+// text masks the members of a text that is a JSON object or list, such as a body that was read as text.
+func (w *walker) text(text string) (_ any, changed bool, err error) {
+	if c := jsonscan.FirstByte(text, value.MaxDepth); c != '{' && c != '[' {
+		return text, false, nil
+	}
+	v, err := value.Decode([]byte(text))
+	if err != nil { // a key stands twice, of which readers take either
+		return Hidden, true, nil
+	}
+	masked, changed, err := w.value(v)
+	if err != nil || !changed {
+		return text, false, err
+	}
+	out, err := value.AppendJSON(nil, masked)
+	return string(out), true, err
+}
+
+// withMember returns the object with another member. Of the object as it was, a copy is changed.
+func withMember(masked, original map[string]any, name string, v any) map[string]any {
+	if sameMap(masked, original) {
+		masked = maps.Clone(original)
+	}
+	masked[name] = v
+	return masked
+}
+
+// sameMap reports whether two maps are one.
+func sameMap(a, b map[string]any) bool {
+	return reflect.ValueOf(a).UnsafePointer() == reflect.ValueOf(b).UnsafePointer()
+}
+
+// replace returns what stands in place of a value.
+func replace(m *hcl.Mask, v any) any {
+	switch v := v.(type) {
+	case nil:
+		return nil
+	case []any:
+		out := make([]any, len(v))
+		for i, e := range v {
+			out[i] = replace(m, e)
+		}
+		return out
+	case map[string]any, value.Bytes:
+		return nil
+	case string:
+		switch m.With {
+		case hcl.MaskPartial:
+			return partial(v)
+		case hcl.MaskHash:
+			return hash(m, v)
+		}
+		return Hidden
+	case value.LazyJSON:
+		if decoded, err := v.Value(); err == nil {
+			return replace(m, decoded)
+		}
+		return nil
+	}
+	if m.With == hcl.MaskHash {
+		if text, err := value.Text(v); err == nil {
+			return hash(m, text)
+		}
+	}
+	return nil
+}
+
+// hashLength is how many characters of base32 a hash has: 80 bits.
+const hashLength = 16
+
+// hash returns the same text for the same value of the same mask.
+func hash(m *hcl.Mask, text string) string {
+	h := hmac.New(sha256.New, m.Key)
+	h.Write([]byte(m.Name + "\x00" + text))
+	return "m_" + strings.ToLower(base32.StdEncoding.EncodeToString(h.Sum(nil))[:hashLength])
+}
+
+// stars stand for what partial leaves out. Their number tells nothing of it.
+const stars = "***"
+
+// partial returns a part of a text: of an address the first letter and the domain, of a number of an account, a card or a
+// telephone the last four characters, of a longer text the last two.
+func partial(text string) string {
+	if local, domain, ok := strings.Cut(text, "@"); ok && isLocal(local) && strings.Contains(domain, ".") && !strings.ContainsAny(domain, "@ \t\r\n") {
+		first := ""
+		if len(local) > 2 {
+			first = local[:1]
+		}
+		return first + stars + "@" + domain
+	}
+	digits := 0
+	for _, c := range []byte(text) {
+		if '0' <= c && c <= '9' {
+			digits++
+		}
+	}
+	runes := []rune(text)
+	switch {
+	case digits >= 8 && len(runes) <= 40:
+		return stars + string(runes[len(runes)-4:])
+	case len(runes) >= 8:
+		return stars + string(runes[len(runes)-2:])
+	}
+	return Hidden
+}
+
+// isLocal reports whether a text may stand before the @ of an address.
+func isLocal(text string) bool {
+	return text != "" && bytes.IndexFunc([]byte(text), func(r rune) bool { return r <= ' ' || r >= 0x7f }) < 0
+}
