@@ -160,6 +160,8 @@ type Call struct {
 	// The token may only be exchanged for another one: it must not be sent anywhere else and must not be
 	// stored.
 	Token func(ctx context.Context) (text string, until time.Time, err error)
+	// Raw is the latest output without masks, for a step that keeps it. The runtime writes it.
+	Raw any
 	// Key is the idempotency key of this call, block and element. A backend that supports such keys
 	// performs the same key once. It is empty if the call has none.
 	Key string

@@ -167,6 +167,9 @@ func (w *operationDecoder) decodeBackend(b *hclsyntax.Block) *Backend {
 		}
 	}
 	config, spec := kind.New()
+	if !kind.Files && !isStepBlock(kind.Name) {
+		inner.Scope = d.Scope.To(&eval.Sink{Connection: connectionLabel(b), Reveal: w.reveal})
+	}
 	inner.Body(b, spec)
 	out.Config, out.ranges = config, inner.Ranges
 	out.Effects = Effects{Output: eval.AnyType, unknown: true}

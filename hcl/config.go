@@ -194,6 +194,8 @@ type Traits struct {
 	// Program: it runs a program, of which nothing is known, so it may change something whatever its effects are.
 	Program    bool
 	Statements []string // its arguments that are statements of SQL
+	// Files: what it is given is written to files of this machine, and sent nowhere.
+	Files bool
 }
 
 // Snippet is a whole tool to begin with, as editors insert it. CONNECTION in it stands for the name of a connection.

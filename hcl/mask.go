@@ -1,8 +1,11 @@
 package hcl
 
 import (
+	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl/decode"
 	"hatchel/hcl/diag"
@@ -214,6 +217,36 @@ func (w *operationDecoder) mask(b *Backend) {
 		}
 		return nil
 	})
+}
+
+// connectionLabel returns the connection that a backend block names; empty for none.
+func connectionLabel(b *hclsyntax.Block) string {
+	if len(b.Labels) == 0 {
+		return ""
+	}
+	return b.Labels[0]
+}
+
+// reveal keeps the output of a step, or with an empty name what each is read from, for a later step that sends what
+// masks hide of it. It returns why that cannot be, as a sentence, or "". What is stored while a call waits for a person
+// is masked.
+func (w *operationDecoder) reveal(name string) string {
+	from := 0
+	w.reveals = true
+	if w.revealsEach = w.revealsEach || name == ""; name != "" {
+		from = slices.IndexFunc(w.op.Steps, func(s *Step) bool { return s.Name == name })
+	}
+	for _, s := range w.op.Steps[max(from, 0):] {
+		if name == "" || s.Name == name {
+			s.KeepsRaw = true
+		}
+		_, asks := s.Backend.Config.(*AskGroup)
+		if asks || s.Backend.Effects.Upstream != "" {
+			return fmt.Sprintf("In the step %q the call may wait for a person, and what is stored while it waits is "+
+				"masked. Read the value in a step after it.", s.Name)
+		}
+	}
+	return ""
 }
 
 // masked returns what stands in place of the member of the output at a path for callers who may not see it; empty for

@@ -61,6 +61,8 @@ type operationDecoder struct {
 	unavailable map[string]string       // later steps, and why they cannot be read yet
 	guards      []*eval.Member          // what the guards of the operation read, see guard
 	stepLocals  []*hclsyntax.Attribute  // see publishLocals
+	reveals     bool                    // the backend of the current step sends what masks hide
+	revealsEach bool                    // of each.value
 }
 
 func newOperationDecoder(l *loader, b sourceBlock, noun string, work *Operation) *operationDecoder {

@@ -25,6 +25,9 @@ type Step struct {
 	Backend         *Backend
 	Expects         []*Check
 	Streams         bool // the next step alone reads its rows, as they arrive
+	KeepsRaw        bool // a later step sends what masks hide of its output
+	Reveals         bool // its backend sends what masks hide
+	RevealsEach     bool // of each.value
 	Range           Range
 }
 
@@ -170,7 +173,9 @@ func (w *operationDecoder) decodeStep(b *hclsyntax.Block) {
 	d.In(d.Scope.Without("output", "output is the result of the backend, which is not available here. It can be "+
 		"read in the step's expect and repeat."), func() {
 		d.Fields(b, head)
+		w.reveals, w.revealsEach = false, false
 		s.Backend = w.decodeStepBackend(b)
+		s.Reveals, s.RevealsEach = w.reveals, w.revealsEach
 		d.Scope = d.Scope.With("output", s.Backend.outputRoot())
 		d.Fields(b, output)
 	})

@@ -64,6 +64,9 @@ func (w *operationDecoder) decodeToolInputs(target *Tool, b *hclsyntax.Block) *K
 			"A tool block in a step holds the inputs of the tool: `name = value`.")
 	}
 	given := map[string]bool{}
+	around := d.Scope
+	d.Scope = d.Scope.To(&eval.Sink{Tool: target.Name})
+	defer func() { d.Scope = around }()
 	for _, a := range sortedAttributes(b.Body.Attributes) {
 		given[a.Name] = true
 		c := d.Compiler(decode.Field{Name: a.Name})

@@ -18,7 +18,11 @@ import (
 const blockDoc = "Writes rows to a CSV file. Returns output.path, and output.count, the number of rows written."
 
 // Adapter returns the csv block of tools and steps.
-func Adapter() adapters.Adapter { return adapters.New("csv", blockDoc, (*block).spec, bind) }
+func Adapter() adapters.Adapter {
+	a := adapters.New("csv", blockDoc, (*block).spec, bind)
+	a.Kind.Files = true
+	return a
+}
 
 // block is a csv block.
 type block struct {

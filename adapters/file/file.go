@@ -19,7 +19,11 @@ const blockDoc = "Reads or writes a file. Reading returns output.content, output
 	"on as. Reading and writing return output.path and output.size."
 
 // Adapter returns the file block of tools and steps.
-func Adapter() adapters.Adapter { return adapters.New("file", blockDoc, (*block).spec, bind) }
+func Adapter() adapters.Adapter {
+	a := adapters.New("file", blockDoc, (*block).spec, bind)
+	a.Kind.Files = true
+	return a
+}
 
 // block is a file block.
 type block struct {

@@ -24,6 +24,7 @@ type Frame struct {
 	Each    *Each          // the current element of each
 	Caller  Caller         // nil where expressions read nobody
 	Lifted  []*Mask        // the masks that do not apply to the caller
+	Raw     map[string]any // the outputs that unmasked reads, by step; nil where nothing is sent, as in a plan
 	// the called tool, prompt or resource while rules are evaluated: kind, name, title, read_only,
 	// destructive, idempotent, open_world
 	Tool  map[string]any
@@ -82,8 +83,9 @@ type Loop struct {
 	Index     int
 }
 
-// Each is the element of a step's each: Key is the index in a list or the key in a map.
-type Each struct{ Key, Value any }
+// Each is the element of a step's each: Key is the index in a list or the key in a map. Raw is the Value without masks,
+// if unmasked reads it.
+type Each struct{ Key, Value, Raw any }
 
 type callLocals struct {
 	mu     sync.Mutex

@@ -178,3 +178,6 @@ func (c Cover) addHeld(masks []*Mask, t *schema.Type, depth int) []*Mask {
 	}
 	return masks
 }
+
+// MaskedText stands in place of a masked text, and of every masked value where nothing is sent.
+const MaskedText = "(masked)"

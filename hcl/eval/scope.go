@@ -19,6 +19,16 @@ type Scope struct {
 
 	Call    bool // values of a call and functions of the call may be read
 	Secrets SecretPolicy
+	Sink    *Sink // where the values go; nil for the answer, and for what decides
+}
+
+// Sink is a backend that sends its arguments to another system, or to another tool.
+type Sink struct {
+	Connection string // empty for none
+	Tool       string // the tool that is called; empty for none
+	// Reveal records that unmasked reads the output of a step, or, with an empty name, an element of each. It returns
+	// why that cannot be, as a sentence, or "".
+	Reveal func(step string) string
 }
 
 // SecretPolicy says whether an expression may read sensitive values.
@@ -55,22 +65,27 @@ func (s *Scope) Readable() (names []string) {
 
 // With returns the Scope in which name is the root r.
 func (s *Scope) With(name string, r *Root) *Scope {
-	return &Scope{outer: s, name: name, root: r, Call: s.Call, Secrets: s.Secrets}
+	return &Scope{outer: s, name: name, root: r, Call: s.Call, Secrets: s.Secrets, Sink: s.Sink}
 }
 
 // Without returns the Scope in which name may not be read, for the reason given.
 func (s *Scope) Without(name, why string) *Scope {
-	return &Scope{outer: s, name: name, reason: why, Call: s.Call, Secrets: s.Secrets}
+	return &Scope{outer: s, name: name, reason: why, Call: s.Call, Secrets: s.Secrets, Sink: s.Sink}
 }
 
 // WithSecrets returns the Scope with another policy for secrets.
 func (s *Scope) WithSecrets(rule SecretPolicy) *Scope {
-	return &Scope{outer: s, Call: s.Call, Secrets: rule}
+	return &Scope{outer: s, Call: s.Call, Secrets: rule, Sink: s.Sink}
 }
 
 // DuringCall returns the Scope in which values of a call may be read.
 func (s *Scope) DuringCall() *Scope {
-	return &Scope{outer: s, Call: true, Secrets: s.Secrets}
+	return &Scope{outer: s, Call: true, Secrets: s.Secrets, Sink: s.Sink}
+}
+
+// To returns the Scope of the arguments of a backend.
+func (s *Scope) To(sink *Sink) *Scope {
+	return &Scope{outer: s, Call: s.Call, Secrets: s.Secrets, Sink: sink}
 }
 
 // Root is what the first name of a traversal means: var, input, step, …

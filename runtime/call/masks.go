@@ -1,11 +1,16 @@
 package call
 
 import (
+	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 
+	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/hcl/eval"
 	"hatchel/runtime/stage/mask"
+	"hatchel/runtime/stage/result"
 )
 
 // operationMasks are the masks of the outputs of an operation.
@@ -41,10 +46,67 @@ func (c *engine) liftMasks() {
 	c.frame.Tool = before
 }
 
-// mask returns an output of the backend as the caller of the frame may see it.
-func (s *Step) mask(f *hcl.Frame, output any) (any, error) {
+// mask returns an output of the backend as the caller may see it.
+func (s *Step) mask(call *adapters.Call, output any) (any, error) {
+	if s.Decl.KeepsRaw {
+		call.Raw = output
+	}
 	if len(s.Decl.Backend.Masks) == 0 {
 		return output, nil
 	}
-	return mask.Output(s.Decl.Backend, f.Lifted, output)
+	return mask.Output(s.Decl.Backend, call.Frame.Lifted, output)
+}
+
+// hidesFrom reports whether a mask of the output applies to the caller of the frame.
+func (s *Step) hidesFrom(f *hcl.Frame) bool {
+	return slices.ContainsFunc(s.Decl.Backend.Masks, func(m *hcl.Mask) bool {
+		return !slices.Contains(f.Lifted, m.Known)
+	})
+}
+
+// keepRaw keeps the output of the step without masks, if a later step sends it.
+func (s *Step) keepRaw(f *hcl.Frame, raw any) {
+	if !s.Decl.KeepsRaw {
+		return
+	}
+	if f.Raw == nil {
+		f.Raw = map[string]any{}
+	}
+	f.Raw[s.Decl.Name] = raw
+}
+
+// revealElements adds to the elements of each what masks hide of them.
+func (s *Step) revealElements(f *hcl.Frame, elements []hcl.Each) error {
+	if !s.Decl.RevealsEach {
+		return nil
+	}
+	raw := *f
+	raw.Steps = maps.Clone(f.Steps)
+	maps.Copy(raw.Steps, f.Raw)
+	revealed, _, err := result.EvalElements(s.Decl.Each, &raw)
+	f.Functions.Memory = raw.Functions.Memory
+	if err != nil {
+		return err
+	}
+	if len(revealed) != len(elements) {
+		return &adapters.Fault{Message: fmt.Sprintf("each of the step %q has other elements without masks", s.Decl.Name)}
+	}
+	for i := range elements {
+		elements[i].Raw = revealed[i].Value
+	}
+	return nil
+}
+
+// maskedTrace returns the trace of a step whose output is masked for the caller, or which sends what is: it tells what
+// happens, and nothing of what is sent and received.
+func (s *Step) maskedTrace(f *hcl.Frame, trace adapters.Trace) adapters.Trace {
+	if !s.hidesFrom(f) && !s.Decl.Reveals {
+		return trace
+	}
+	return func(event, text string) {
+		if text != "" {
+			text = eval.MaskedText
+		}
+		trace(event, text)
+	}
 }

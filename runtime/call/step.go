@@ -67,6 +67,7 @@ type elementEnd struct {
 	skipped  bool
 	failures adapters.Failures // after which the call went on
 	err      error
+	raw      any // the output without masks, of a step that keeps it
 }
 
 // run runs the step and sets its output in the frame, for the steps that follow.
@@ -80,7 +81,7 @@ func (s *Step) run(call *adapters.Call) (end stepEnd) {
 		defer func() { call.Key = key }()
 	}
 	before := call.Failures
-	call.Failures = adapters.Failures{}
+	call.Failures, call.Raw = adapters.Failures{}, nil
 	if s.Decl.Each != nil {
 		end.ran = true
 		end.output, end.elements, end.err = s.runEach(call)
@@ -100,6 +101,7 @@ func (s *Step) run(call *adapters.Call) (end stepEnd) {
 	default:
 		call.Frame.Output = nil
 		call.Frame.Steps[s.Decl.Name] = end.output
+		s.keepRaw(call.Frame, call.Raw)
 	}
 	return end
 }
@@ -214,13 +216,13 @@ func (s *Step) doChecked(call *adapters.Call) (output any, change adapters.Chang
 	if len(s.Decl.Expects) == 0 {
 		call.CheckOutput = acceptAll
 		if output, err = s.doGuarded(call); err == nil {
-			output, err = s.mask(call.Frame, output)
+			output, err = s.mask(call, output)
 		}
 		return output, changeAfter(err), err
 	}
 	checked, refused, masked := false, false, any(nil)
 	accept := func(output any) (err error) {
-		if masked, err = s.mask(call.Frame, output); err == nil {
+		if masked, err = s.mask(call, output); err == nil {
 			err = s.checkExpectations(call.Frame, masked)
 		}
 		checked, refused = true, err != nil
@@ -302,6 +304,9 @@ func (s *Step) checkExpectations(f *hcl.Frame, output any) error {
 // same form. The first failure stops the others.
 func (s *Step) runEach(call *adapters.Call) (any, []elementEnd, error) {
 	elements, named, err := s.elements(call.Frame)
+	if err == nil {
+		err = s.revealElements(call.Frame, elements)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -309,11 +314,21 @@ func (s *Step) runEach(call *adapters.Call) (any, []elementEnd, error) {
 	if err != nil || !named {
 		return list, ends, err
 	}
+	call.Raw = byName(elements, call.Raw)
+	return byName(elements, list), ends, nil
+}
+
+// byName returns the outputs of the elements of an object by their names; nil for none.
+func byName(elements []hcl.Each, outputs any) any {
+	list, ok := outputs.([]any)
+	if !ok {
+		return nil
+	}
 	out := make(map[string]any, len(list))
 	for i, e := range elements {
 		out[e.Key.(string)] = list[i]
 	}
-	return out, ends, nil
+	return out
 }
 
 // elements returns the elements of each with their names, and whether they are those of an object.
@@ -367,9 +382,12 @@ func (s *Step) runElements(call *adapters.Call, elements []hcl.Each) ([]any, []e
 	} else {
 		err = s.runInOrder(call, elements, out, ends)
 	}
-	for _, end := range ends {
+	raw := make([]any, len(ends))
+	for i, end := range ends {
 		call.Failures.Add(end.failures)
+		raw[i] = end.raw
 	}
+	call.Raw = raw
 	return out, ends, err
 }
 
@@ -394,7 +412,7 @@ const maxEachWeight = 128 << 20
 func (s *Step) runElement(
 	call *adapters.Call, e *hcl.Each, key string, weight *atomic.Int64, end *elementEnd,
 ) (any, error) {
-	call.Frame.Each, call.Key, call.Failures = e, deriveKey(key, e.Key), adapters.Failures{}
+	call.Frame.Each, call.Key, call.Failures, call.Raw = e, deriveKey(key, e.Key), adapters.Failures{}, nil
 	end.key, end.began = e.Key, time.Now()
 	out, ran, err := s.runOnce(call)
 	end.took, end.skipped, end.failures, end.err = time.Since(end.began), !ran, call.Failures, err
@@ -402,8 +420,11 @@ func (s *Step) runElement(
 	if end.failures.Failed > 0 {
 		end.failures.Key, end.failures.Error = fmt.Sprint(e.Key), name+end.failures.Error
 	}
-	if m, ok := out.(map[string]any); ok && err == nil {
-		m["key"] = e.Key
+	end.raw = call.Raw
+	for _, of := range []any{out, end.raw} {
+		if m, ok := of.(map[string]any); ok && err == nil {
+			m["key"] = e.Key
+		}
 	}
 	if weight.Add(value.Weight(out)) > maxEachWeight && err == nil {
 		err = &adapters.Fault{Message: fmt.Sprintf("the outputs of the step %q take more than %s of memory in all; "+

@@ -119,7 +119,7 @@ func (s *Step) labelTrace(call *adapters.Call) adapters.Trace {
 		return nil
 	}
 	label := s.label(call)
-	return func(event, text string) { trace(label+": "+event, text) }
+	return s.maskedTrace(call.Frame, func(event, text string) { trace(label+": "+event, text) })
 }
 
 func (s *Step) traceSkipped(call *adapters.Call) {
@@ -152,7 +152,7 @@ func (s *Step) doTraced(call *adapters.Call) (any, error) {
 		if cause := errors.Unwrap(err); cause != nil && cause.Error() != text {
 			text += "\ncause: " + cause.Error()
 		}
-		trace(label+": failed after "+took, text)
+		labelled("failed after "+took, text)
 	case received.Load():
 		trace(label+": took "+took, "")
 	default:

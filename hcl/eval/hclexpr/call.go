@@ -21,6 +21,8 @@ func (c *Compiler) compileCall(e *hclsyntax.FunctionCallExpr, in LexicalEnv) eva
 		return c.compileTry(e, in)
 	case "under", "filename":
 		return c.compilePath(e, in)
+	case "unmasked":
+		return c.compileUnmasked(e, in)
 	}
 	fn, ok := functions.Lookup(e.Name)
 	if !ok {
@@ -192,4 +194,4 @@ func (c *Compiler) compilePath(e *hclsyntax.FunctionCallExpr, in LexicalEnv) eva
 }
 
 // functionsOfLanguage are the functions that are not in the table.
-var functionsOfLanguage = append(slices.Sorted(maps.Keys(templateFuncs)), "try", "can")
+var functionsOfLanguage = append(slices.Sorted(maps.Keys(templateFuncs)), "try", "can", "unmasked")

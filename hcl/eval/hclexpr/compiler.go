@@ -86,6 +86,9 @@ func (c *Compiler) warnf(r hclv2.Range, summary, format string, args ...any) {
 func (c *Compiler) Compile(e hclsyntax.Expression, in LexicalEnv) eval.TypedExpr {
 	n := c.compileInner(e, in)
 	c.recordRead(n.Read, n.HeldCuts(), n.HeldMasks(), e.Range())
+	if n.Read != "" {
+		c.checkSent(n, e.Range())
+	}
 	n.Read = ""
 	return n
 }

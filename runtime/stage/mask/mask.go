@@ -18,9 +18,6 @@ import (
 	"hatchel/hcl/value"
 )
 
-// Hidden is what stands in place of a text.
-const Hidden = "(masked)"
-
 // Decide returns the masks that do not apply to the caller of a frame. A rule that fails does not lift its mask, and is
 // told to report.
 func Decide(masks []*hcl.Mask, frame *hcl.Frame, report func(*hcl.Mask, error)) (lifted []*eval.Mask) {
@@ -57,7 +54,7 @@ func Output(b *hcl.Backend, lifted []*eval.Mask, output any) (any, error) {
 	}
 	for text, data := range b.Effects.TextOf {
 		if _, ok := members[text]; ok && w.isChanged[data] {
-			masked = withMember(masked, members, text, Hidden)
+			masked = withMember(masked, members, text, eval.MaskedText)
 		}
 	}
 	return masked, nil
@@ -155,7 +152,7 @@ func (w *walker) text(text string) (_ any, changed bool, err error) {
 	}
 	v, err := value.Decode([]byte(text))
 	if err != nil { // a key stands twice, of which readers take either
-		return Hidden, true, nil
+		return eval.MaskedText, true, nil
 	}
 	masked, changed, err := w.value(v)
 	if err != nil || !changed {
@@ -199,7 +196,7 @@ func replace(m *hcl.Mask, v any) any {
 		case hcl.MaskHash:
 			return hash(m, v)
 		}
-		return Hidden
+		return eval.MaskedText
 	case value.LazyJSON:
 		if decoded, err := v.Value(); err == nil {
 			return replace(m, decoded)
@@ -250,7 +247,7 @@ func partial(text string) string {
 	case len(runes) >= 8:
 		return stars + string(runes[len(runes)-2:])
 	}
-	return Hidden
+	return eval.MaskedText
 }
 
 // isLocal reports whether a text may stand before the @ of an address.
