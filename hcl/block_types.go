@@ -8,6 +8,7 @@ import (
 
 	"hatchel/hcl/decode"
 	"hatchel/hcl/diag"
+	"hatchel/hcl/eval"
 	"hatchel/hcl/schema"
 )
 
@@ -60,7 +61,7 @@ var globalBlocks = []blockType{
 	{name: "connection", labels: 2, form: `connection "http" "name" {`, decode: (*loader).decodeConnections,
 		declares: "connection"},
 	{name: "mask", labels: 1, form: `mask "name" {`, decode: (*loader).decodeMasks, declares: "mask",
-		spec: func(l *loader, _ sourceBlock) decode.Spec { return new(Mask).spec(l) },
+		spec: func(l *loader, _ sourceBlock) decode.Spec { return (&Mask{Mask: new(eval.Mask)}).spec(l) },
 		doc: "Members of outputs of backends that not every caller may see. They are masked as soon as a backend " +
 			"has answered, before anything reads them, so results, texts, questions, files, later steps and events " +
 			"have what the caller may see. A masked value may be shown. It may not decide anything, and it is sent to " +

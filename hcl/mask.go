@@ -16,36 +16,16 @@ import (
 // Mask is one mask block: members of outputs of backends that not every caller may see, and what these callers get
 // instead.
 type Mask struct {
-	Name        string
-	Members     []string // names, or paths with dots; see eval.NewMask
+	*eval.Mask
+	Members     []string // see eval.Mask.SetMembers
 	Connections []string // of the backends; empty for all, and for those without a connection
 	Targets
 	appliesToAll bool       // it names no tools, prompts and resources
 	Unless       *Condition // who sees the values; nil for nobody
-	With         MaskWith   // what others get
-	Key          []byte     // of MaskHash
-	RevealTo     []string   // the connections that unmasked values may be sent to
-	Known        *eval.Mask // as expressions know it
+	Key          []byte     // of eval.MaskHash
 	Digest       string     // of the block and everything it refers to
 	Range        Range
 	targetRefs   []targetRef // see checkMasks
-}
-
-// MaskWith is what stands in place of a masked value.
-type MaskWith string
-
-// The words of the language, from the strictest on. When several masks apply to a value, the strictest does.
-const (
-	MaskHide    MaskWith = "hide"    // "(masked)" for a text, null for anything else
-	MaskHash    MaskWith = "hash"    // the same text for the same value
-	MaskPartial MaskWith = "partial" // a part of a text, as MaskHide for anything else
-)
-
-var maskWords = []string{string(MaskHide), string(MaskHash), string(MaskPartial)}
-
-// IsStricter reports whether it tells less of a value than another.
-func (w MaskWith) IsStricter(than MaskWith) bool {
-	return slices.Index(maskWords, string(w)) < slices.Index(maskWords, string(than))
 }
 
 const (
@@ -62,8 +42,8 @@ type targetRef struct {
 
 // spec returns the spec of a mask block, in the order of the reference.
 func (m *Mask) spec(l *loader) decode.Spec {
-	m.With = MaskHide
-	var with string
+	m.Mask.With = eval.MaskHide
+	with := string(eval.MaskHide)
 	return decode.Spec{
 		decode.StringSet(&m.Members, "members", "list of names", "What is masked: names of members, which match at "+
 			"every depth, or paths that match at the end, as in \"customer.address.*\". In a segment, * matches any "+
@@ -75,8 +55,8 @@ func (m *Mask) spec(l *loader) decode.Spec {
 			"once a call. An expression that fails masks. By default nobody does."),
 		decode.Choice(&with, "with", "What others see: \"hide\" gives (masked) in place of a text, and null in place "+
 			"of anything else. \"partial\" gives a part of a text: of an e-mail address the first letter and the "+
-			"domain, of others the end. \"hash\" gives a text that is the same for the same value.", maskWords...).
-			DefaultDoc(`"hide"`).Check(func(*decode.Decoder, Range) { m.With = MaskWith(with) }),
+			"domain, of others the end. \"hash\" gives a text that is the same for the same value.", eval.MaskWords...).
+			DefaultDoc(`"hide"`).Check(func(*decode.Decoder, Range) { m.With = eval.MaskWith(with) }),
 		m.keyField(),
 		decode.StringSet(&m.RevealTo, "reveal_to", "list of names", "The connections to which a tool may send the "+
 			"values as unmasked(…). By default none.", l.keepConnection),
@@ -144,19 +124,19 @@ func (m *Mask) targetField(list string) decode.Field {
 // mask.
 func (l *loader) decodeMasks() {
 	l.eachBlock("mask", func(d *decode.Decoder, b sourceBlock) {
-		m := &Mask{Name: b.Labels[0], Range: headerRange(b.Block)}
+		m := &Mask{Mask: &eval.Mask{Name: b.Labels[0]}, Range: headerRange(b.Block)}
 		checkExposedName(d, b.Block, "mask", "appears in the audit log")
 		d.Scope = l.base.DuringCall().With("caller", callerRoot()).With("tool", toolRoot())
 		d.Body(b.Block, m.spec(l))
 		switch key := b.Body.Attributes["key"]; {
-		case m.With == MaskHash && key == nil:
+		case m.With == eval.MaskHash && key == nil:
 			d.Errorf(b.DefRange(), "Hash without key", "with = \"hash\" needs a key: plain hashes of addresses and "+
 				"names are reversed by trying all. Write key = secret.name.")
-		case m.With != MaskHash && key != nil:
+		case m.With != eval.MaskHash && key != nil:
 			d.Errorf(key.NameRange, "Does not apply here", "Only with = \"hash\" has a key.")
 		}
 		m.appliesToAll = len(m.targetRefs) == 0
-		m.Known = eval.NewMask(m.Name, m.Members, m.RevealTo)
+		m.SetMembers(m.Members)
 		m.Digest = l.blockDigest(b, &dependencies{Dependencies: *d.Deps})
 		if !l.declare("mask", m.Name, b) {
 			return
@@ -207,13 +187,21 @@ func (w *operationDecoder) mask(b *Backend) {
 	}
 	known := make(eval.Masks, len(b.Masks))
 	for i, m := range b.Masks {
-		known[i] = m.Known
+		known[i] = m.Mask
 		w.deps.masks = append(w.deps.masks, m)
 	}
 	b.Effects.Facts.Covers = eval.CoverOutput(known)
-	b.Effects.Output = b.Effects.Output.ReplaceMembers(func(path []string, t *schema.Type) *schema.Type {
-		if with := b.masked(path); with != "" {
-			return t.Masked(with == MaskHash)
+	b.Effects.Output = b.MaskedType(b.Effects.Output)
+}
+
+// MaskedType returns the type of what callers see of a part of the output, which is at a path of names in it.
+func (b *Backend) MaskedType(part *schema.Type, at ...string) *schema.Type {
+	if len(b.Masks) == 0 {
+		return part
+	}
+	return part.ReplaceMembers(func(path []string, t *schema.Type) *schema.Type {
+		if with := b.masked(slices.Concat(at, path)); with != "" {
+			return t.Masked(with == eval.MaskHash)
 		}
 		return nil
 	})
@@ -251,9 +239,9 @@ func (w *operationDecoder) reveal(name string) string {
 
 // masked returns what stands in place of the member of the output at a path for callers who may not see it; empty for
 // what no mask masks. The strictest mask decides.
-func (b *Backend) masked(path []string) (with MaskWith) {
+func (b *Backend) masked(path []string) (with eval.MaskWith) {
 	for _, m := range b.Masks {
-		if m.Known.Matches(path) && (with == "" || m.With.IsStricter(with)) {
+		if m.Matches(path) && m.With.IsStricter(with) {
 			with = m.With
 		}
 	}

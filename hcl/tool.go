@@ -8,6 +8,7 @@ import (
 
 	"hatchel/hcl/decode"
 	"hatchel/hcl/diag"
+	"hatchel/hcl/eval"
 	"hatchel/hcl/schema"
 )
 
@@ -136,6 +137,7 @@ func (t *toolDecoder) decode() {
 		t.checkTask()
 		t.checkHasResult()
 		d.Fields(b.Block, t.specs.answer)
+		t.maskReturns()
 		t.decodeErrorText(t.specs.failure)
 	})
 	d.Fields(b.Block, decode.Spec{t.cacheField()})
@@ -151,6 +153,42 @@ func (t *toolDecoder) decode() {
 	t.requireWhole()
 	t.tool.Digest = t.digest()
 	t.tool.request = t.loader.requestDigest(t.block)
+}
+
+// maskReturns makes the declared type of the result one of what callers see.
+func (t *toolDecoder) maskReturns() {
+	if t.tool.Returns == nil {
+		return
+	}
+	result, ok := t.resultFacts()
+	if !ok {
+		return
+	}
+	masked := t.tool.Returns.ReplaceMembers(func(path []string, m *schema.Type) *schema.Type {
+		if with := result.MaskedAt(path); with != "" {
+			return m.Masked(with == eval.MaskHash)
+		}
+		return nil
+	})
+	if masked != t.tool.Returns {
+		t.tool.Returns, t.tool.ReturnsValidator = masked, masked.Compile()
+	}
+}
+
+// resultFacts returns what is known of the structured result, if there is one.
+func (t *toolDecoder) resultFacts() (of eval.TypedExpr, ok bool) {
+	if t.tool.Result != nil {
+		return eval.TypedExpr{Type: eval.AnyType, Facts: t.tool.Result.Facts()}, true
+	}
+	if len(t.tool.Steps) != 1 || t.tool.HasNamedSteps() {
+		return of, false
+	}
+	output := t.tool.Steps[0].Backend.Effects
+	root := eval.TypedExpr{Type: eval.AnyType, Facts: output.Facts}
+	if output.Default.Member == "" {
+		return root, true // the members of the output itself
+	}
+	return eval.TypedExpr{Type: eval.AnyType, Facts: root.MemberFacts(output.Default.Member)}, true
 }
 
 // checkHasResult reports a tool that does nothing, and one without a result whose backend has no

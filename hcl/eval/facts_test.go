@@ -76,7 +76,13 @@ var factCases = []factCase{
 // counting are the forms that count the elements of a list in which one is masked.
 var counting = []string{"length(", "len(", "keys("}
 
-var mask = eval.NewMask("contact", []string{"email", "customer.*"}, nil)
+var mask = newMask("email", "customer.*")
+
+func newMask(members ...string) *eval.Mask {
+	m := &eval.Mask{Name: "contact", With: eval.MaskHide}
+	m.SetMembers(members)
+	return m
+}
 
 func hasMask(f eval.Facts, _ []*eval.Cut) bool {
 	return slices.Contains(eval.TypedExpr{Type: eval.AnyType, Facts: f}.HeldMasks(), mask)

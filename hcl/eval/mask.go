@@ -10,21 +10,39 @@ import (
 	"hatchel/internal/wildcard"
 )
 
-// Mask is what expressions know of a mask block: which members it masks, and which connections get them unmasked.
+// Mask is what expressions know of a mask block.
 type Mask struct {
 	Name     string
-	RevealTo []string
-	patterns [][]string // the segments of each
+	With     MaskWith // what stands in place of a value
+	RevealTo []string // the connections that unmasked values may be sent to
+	patterns [][]string
 }
 
-// NewMask returns a mask of members. A member is a name, which matches at every depth, or a path with dots, which
-// matches at its end. In a segment, * matches any characters.
-func NewMask(name string, members, revealTo []string) *Mask {
-	m := &Mask{Name: name, RevealTo: revealTo}
+// MaskWith is what stands in place of a masked value.
+type MaskWith string
+
+// The words of the language, from the strictest on. When several masks apply to a value, the strictest does.
+const (
+	MaskHide    MaskWith = "hide"    // MaskedText for a text, null for anything else
+	MaskHash    MaskWith = "hash"    // the same text for the same value
+	MaskPartial MaskWith = "partial" // a part of a text; as MaskHide for anything else
+)
+
+// MaskWords are these words.
+var MaskWords = []string{string(MaskHide), string(MaskHash), string(MaskPartial)}
+
+// IsStricter reports whether it tells less of a value than another; "" tells everything.
+func (w MaskWith) IsStricter(than MaskWith) bool {
+	return than == "" || slices.Index(MaskWords, string(w)) < slices.Index(MaskWords, string(than))
+}
+
+// SetMembers sets what the mask masks: names, which match at every depth, and paths with dots, which match at their
+// ends. In a segment, * matches any characters.
+func (m *Mask) SetMembers(members []string) {
+	m.patterns = nil
 	for _, member := range members {
 		m.patterns = append(m.patterns, strings.Split(member, "."))
 	}
-	return m
 }
 
 // Matches reports whether the mask masks the member at a path of names, which begins at the output of a backend. Lists
@@ -53,6 +71,23 @@ func NameMasks(masks []*Mask) string {
 		names[i] = fmt.Sprintf("mask %q", m.Name)
 	}
 	return diag.JoinAnd(names)
+}
+
+// MaskedAt returns what stands in place of the member at a path of names, in which lists have no part; empty for what no
+// mask masks.
+func (e TypedExpr) MaskedAt(path []string) (with MaskWith) {
+	for _, name := range path {
+		for e.Elem != nil && len(e.Members) == 0 {
+			e = TypedExpr{Type: AnyType, Facts: e.ElementFacts(true)}
+		}
+		e = TypedExpr{Type: AnyType, Facts: e.MemberFacts(name)}
+	}
+	for _, m := range e.Masked {
+		if m.With.IsStricter(with) {
+			with = m.With
+		}
+	}
+	return with
 }
 
 // Masks are the masks that apply to an output of a backend, for any caller. They are the same for every part of it.

@@ -60,7 +60,7 @@ func (s *Step) mask(call *adapters.Call, output any) (any, error) {
 // hidesFrom reports whether a mask of the output applies to the caller of the frame.
 func (s *Step) hidesFrom(f *hcl.Frame) bool {
 	return slices.ContainsFunc(s.Decl.Backend.Masks, func(m *hcl.Mask) bool {
-		return !slices.Contains(f.Lifted, m.Known)
+		return !slices.Contains(f.Lifted, m.Mask)
 	})
 }
 

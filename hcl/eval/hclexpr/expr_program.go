@@ -58,6 +58,14 @@ func (p *Program) Type() *schema.Type {
 	return p.program.Type
 }
 
+// Facts returns what is known of the value, besides its type; nothing if the program did not compile.
+func (p *Program) Facts() eval.Facts {
+	if p.program == nil {
+		return eval.Facts{}
+	}
+	return p.program.Facts
+}
+
 // Condition is an expr program that gives true or false.
 type Condition struct{ Program }
 

@@ -29,7 +29,7 @@ func Decide(masks []*hcl.Mask, frame *hcl.Frame, report func(*hcl.Mask, error)) 
 		case err != nil:
 			report(m, err)
 		case sees:
-			lifted = append(lifted, m.Known)
+			lifted = append(lifted, m.Mask)
 		}
 	}
 	return lifted
@@ -39,7 +39,7 @@ func Decide(masks []*hcl.Mask, frame *hcl.Frame, report func(*hcl.Mask, error)) 
 // masked member are shared with the output, which is not changed. The error is that of JSON that cannot be decoded.
 func Output(b *hcl.Backend, lifted []*eval.Mask, output any) (any, error) {
 	w := walker{masks: slices.DeleteFunc(slices.Clone(b.Masks), func(m *hcl.Mask) bool {
-		return slices.Contains(lifted, m.Known)
+		return slices.Contains(lifted, m.Mask)
 	})}
 	if len(w.masks) == 0 {
 		return output, nil
@@ -120,7 +120,7 @@ func (w *walker) member(v any) (_ any, changed bool, err error) {
 // strictest returns the strictest mask of the member at the current path; nil for none.
 func (w *walker) strictest() (found *hcl.Mask) {
 	for _, m := range w.masks {
-		if m.Known.Matches(w.path) && (found == nil || m.With.IsStricter(found.With)) {
+		if m.Matches(w.path) && (found == nil || m.With.IsStricter(found.With)) {
 			found = m
 		}
 	}
@@ -191,9 +191,9 @@ func replace(m *hcl.Mask, v any) any {
 		return nil
 	case string:
 		switch m.With {
-		case hcl.MaskPartial:
+		case eval.MaskPartial:
 			return partial(v)
-		case hcl.MaskHash:
+		case eval.MaskHash:
 			return hash(m, v)
 		}
 		return eval.MaskedText
@@ -203,7 +203,7 @@ func replace(m *hcl.Mask, v any) any {
 		}
 		return nil
 	}
-	if m.With == hcl.MaskHash {
+	if m.With == eval.MaskHash {
 		if text, err := value.Text(v); err == nil {
 			return hash(m, text)
 		}

@@ -63,6 +63,7 @@ func (s *Shaper) LearnRows(rows *schema.Type) bool {
 	if rows == nil || known == nil || s.tool.Returns != nil {
 		return false
 	}
+	rows = s.tool.Steps[0].Backend.MaskedType(rows, s.defaults.member)
 	if known.Kind == schema.List && rows.Kind == schema.Object {
 		rows = schema.ListOf(rows)
 	}
