@@ -30,7 +30,7 @@ func (f *Facts) addHeld(cuts []*Cut, seen map[*Facts]bool) []*Cut {
 
 // Whole returns the facts of a value that no limit may cut, see [Dependencies.RequireWhole], and that no mask may mask.
 func (f Facts) Whole() Facts {
-	if f.HeldCuts() != nil || f.addHeldMasks(nil, map[*Facts]bool{}) != nil {
+	if f.HeldCuts() != nil || f.addHeldMasks(nil, false, map[*Facts]bool{}) != nil {
 		f.Cuts, f.Members, f.Elem = nil, nil, nil
 	}
 	f.Masked, f.Covers = nil, nil

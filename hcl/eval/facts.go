@@ -232,7 +232,7 @@ func fromCall(fn *functions.Function, args []TypedExpr) Facts {
 		f = From(args...)
 		if len(args) > 0 && fn.Result.Rule == functions.SameAsFirst { // some of its elements, or all in another order
 			f.Covers = args[0].Covers
-			f.Masked = args[0].Facts.addHeldMasks(nil, map[*Facts]bool{})
+			f.Masked = args[0].Facts.addHeldMasks(nil, false, map[*Facts]bool{})
 			for _, a := range args[1:] {
 				f.Masked = addAll(f.Masked, a.HeldMasks())
 			}

@@ -25,6 +25,8 @@ type Frame struct {
 	Caller  Caller         // nil where expressions read nobody
 	Lifted  []*Mask        // the masks that do not apply to the caller
 	Raw     map[string]any // the outputs that unmasked reads, by step; nil where nothing is sent, as in a plan
+	// Revealed receives what unmasked gives to backends and the caller may not see; nil for nothing.
+	Revealed *Revealed
 	// the called tool, prompt or resource while rules are evaluated: kind, name, title, read_only,
 	// destructive, idempotent, open_world
 	Tool  map[string]any

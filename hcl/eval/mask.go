@@ -2,11 +2,14 @@ package eval
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"hatchel/hcl/diag"
 	"hatchel/hcl/schema"
+	"hatchel/hcl/value"
 	"hatchel/internal/wildcard"
 )
 
@@ -166,53 +169,110 @@ func (e TypedExpr) below(t *schema.Type, of []Cover) (masks []*Mask, covers []Co
 }
 
 // HeldMasks returns the masks of the value and of the parts that its type says it has.
-func (e TypedExpr) HeldMasks() []*Mask {
+func (e TypedExpr) HeldMasks() []*Mask { return e.heldMasks(false) }
+
+// PossibleMasks returns HeldMasks, and the masks that may apply to parts of which the type says nothing.
+func (e TypedExpr) PossibleMasks() []*Mask { return e.heldMasks(true) }
+
+func (e TypedExpr) heldMasks(possible bool) []*Mask {
 	if e.Masked == nil && e.Covers == nil && e.Members == nil && e.Elem == nil {
 		return nil
 	}
 	masks := e.Masked
 	for _, c := range e.Covers {
-		masks = c.addHeld(masks, e.Type, 0)
+		masks = c.addHeld(masks, e.Type, possible, 0)
 	}
-	return e.Facts.addHeldMasks(masks, map[*Facts]bool{})
+	return e.Facts.addHeldMasks(masks, possible, map[*Facts]bool{})
 }
 
 // addHeldMasks adds the masks of the parts that are known apart.
-func (f *Facts) addHeldMasks(masks []*Mask, seen map[*Facts]bool) []*Mask {
+func (f *Facts) addHeldMasks(masks []*Mask, possible bool, seen map[*Facts]bool) []*Mask {
 	if f == nil || seen[f] {
 		return masks
 	}
 	seen[f] = true
 	masks = addAll(masks, f.Masked)
-	for _, m := range f.Members {
-		masks = m.addHeldMasks(masks, seen)
+	for _, c := range f.Covers {
+		if possible {
+			masks = addAll(masks, *c.masks)
+		}
 	}
-	return f.Elem.addHeldMasks(masks, seen)
+	for _, m := range f.Members {
+		masks = m.addHeldMasks(masks, possible, seen)
+	}
+	return f.Elem.addHeldMasks(masks, possible, seen)
 }
 
 // maxTypeDepth is how deep a type is searched for masked members. A type may contain itself.
 const maxTypeDepth = 32
 
 // addHeld adds the masks of the members of a type.
-func (c Cover) addHeld(masks []*Mask, t *schema.Type, depth int) []*Mask {
+func (c Cover) addHeld(masks []*Mask, t *schema.Type, possible bool, depth int) []*Mask {
 	if t == nil || depth > maxTypeDepth {
 		return masks
 	}
 	t = t.Unfolded()
+	if possible && (t.Kind == schema.Any || t.Kind == schema.Map || t.Open) {
+		masks = addAll(masks, *c.masks)
+	}
 	if t.Elem != nil && t.Kind != schema.Map {
-		masks = c.addHeld(masks, t.Elem, depth+1)
+		masks = c.addHeld(masks, t.Elem, possible, depth+1)
 	}
 	for _, m := range t.Members {
 		below, masked := c.member(m.Name)
 		if masks = addAll(masks, masked); masked == nil {
-			masks = below.addHeld(masks, m.Type, depth+1)
+			masks = below.addHeld(masks, m.Type, possible, depth+1)
 		}
 	}
 	for _, one := range t.OneOf {
-		masks = c.addHeld(masks, one, depth+1)
+		masks = c.addHeld(masks, one, possible, depth+1)
 	}
 	return masks
 }
 
 // MaskedText stands in place of a masked text, and of every masked value where nothing is sent.
 const MaskedText = "(masked)"
+
+// Revealed are the texts that unmasked has given to backends in one call, whose caller may not see them. It is safe for
+// concurrent use.
+type Revealed struct {
+	mu    sync.Mutex
+	texts map[string]bool // guarded by mu
+}
+
+// Add adds the texts in a value.
+func (r *Revealed) Add(v any) {
+	switch v := v.(type) {
+	case string:
+		if v != "" {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			if r.texts == nil {
+				r.texts = map[string]bool{}
+			}
+			r.texts[v] = true
+		}
+	case []any:
+		for _, e := range v {
+			r.Add(e)
+		}
+	case map[string]any:
+		for _, e := range v {
+			r.Add(e)
+		}
+	case value.LazyJSON:
+		if decoded, err := v.Value(); err == nil {
+			r.Add(decoded)
+		}
+	}
+}
+
+// Texts returns the texts, sorted; nil for nil.
+func (r *Revealed) Texts() []string {
+	if r == nil {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Sorted(maps.Keys(r.texts))
+}

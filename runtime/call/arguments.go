@@ -238,16 +238,24 @@ func (a callArguments) sensitiveTexts() (texts []string, ok bool) {
 	return texts, size <= maxSensitiveTexts
 }
 
+// hiddenTexts returns the values of the sensitive inputs, and what masks hide from the caller and a backend was sent. It
+// reports false if they are too large to be looked for.
+func (a callArguments) hiddenTexts() (texts []string, ok bool) {
+	ok = true
+	if a.operation.hasSensitiveInput {
+		texts, ok = a.sensitiveTexts()
+	}
+	return append(texts, a.frame.Revealed.Texts()...), ok
+}
+
 // hide returns a text for a log without secrets and without the sensitive inputs of the call.
 func (a callArguments) hide(text string) string {
-	if a.operation.hasSensitiveInput {
-		texts, ok := a.sensitiveTexts()
-		if !ok {
-			return withheldText
-		}
-		for _, s := range texts {
-			text = strings.ReplaceAll(text, s, hcl.Hidden)
-		}
+	texts, ok := a.hiddenTexts()
+	if !ok {
+		return withheldText
+	}
+	for _, s := range texts {
+		text = strings.ReplaceAll(text, s, hcl.Hidden)
 	}
 	return a.operation.Env.ScrubForReader(text)
 }
@@ -257,12 +265,12 @@ func (a callArguments) hideSent(text string) string { return a.sentHider()(text)
 
 // sentHider returns hideSent for many texts.
 func (a callArguments) sentHider() func(string) string {
-	if !a.operation.hasSensitiveInput {
-		return a.hide
-	}
-	texts, ok := a.sensitiveTexts()
-	if !ok {
+	texts, ok := a.hiddenTexts()
+	switch {
+	case !ok:
 		return func(string) string { return withheldText }
+	case len(texts) == 0:
+		return a.hide
 	}
 	encoded := scrub.New(texts)
 	return func(text string) string { return a.hide(encoded.Text(text)) }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"hatchel/adapters"
+	"hatchel/adapters/scrub"
 	"hatchel/hcl"
 	"hatchel/hcl/eval"
 	"hatchel/runtime/stage/mask"
@@ -37,6 +38,9 @@ func (c *engine) liftMasks() {
 	if len(o.masks.all) == 0 {
 		return
 	}
+	if slices.ContainsFunc(o.Decl.Steps, func(s *hcl.Step) bool { return s.Reveals }) {
+		c.frame.Revealed = new(eval.Revealed)
+	}
 	before := c.frame.Tool
 	c.frame.Tool = o.masks.root
 	c.frame.Lifted = mask.Decide(o.masks.all, c.frame, func(m *hcl.Mask, err error) {
@@ -51,10 +55,22 @@ func (s *Step) mask(call *adapters.Call, output any) (any, error) {
 	if s.Decl.KeepsRaw {
 		call.Raw = output
 	}
-	if len(s.Decl.Backend.Masks) == 0 {
-		return output, nil
+	masked, err := output, error(nil)
+	if len(s.Decl.Backend.Masks) > 0 {
+		masked, err = mask.Output(s.Decl.Backend, call.Frame.Lifted, output)
 	}
-	return mask.Output(s.Decl.Backend, call.Frame.Lifted, output)
+	if texts := call.Frame.Revealed.Texts(); texts != nil && err == nil { // a service may answer with what it was sent
+		masked, err = mask.Texts(masked, scrub.New(texts))
+	}
+	return masked, err
+}
+
+// hideRevealed returns a text without what backends were sent and masks hide from the caller.
+func hideRevealed(f *hcl.Frame, text string) string {
+	if texts := f.Revealed.Texts(); texts != nil {
+		return scrub.New(texts).Text(text)
+	}
+	return text
 }
 
 // hidesFrom reports whether a mask of the output applies to the caller of the frame.

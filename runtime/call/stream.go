@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"hatchel/adapters"
+	"hatchel/runtime/stage/mask"
 )
 
 // rowStream is the rows of a step that the next step reads as they arrive.
@@ -24,6 +25,9 @@ func (s *Step) publishStream(call *adapters.Call) map[string]any {
 // Read implements adapters.RowStream.
 func (r *rowStream) Read(ctx context.Context, reader adapters.RowReader) error {
 	outer := r.step.startSpan(&r.call)
+	if masks := r.step.Decl.Backend.Masks; len(masks) > 0 {
+		reader = mask.Rows(r.step.Decl.Backend, r.call.Frame.Lifted, reader)
+	}
 	_, err := r.step.guards.Do(ctx, &streamAction{r.step.Action.(adapters.Streamer), reader}, &r.call)
 	r.step.endSpan(&r.call, outer, err)
 	return err

@@ -70,7 +70,7 @@ func (c *Compiler) compileUnmasked(e *hclsyntax.FunctionCallExpr, in LexicalEnv)
 		return eval.Broken()
 	}
 	n := c.compileInner(e.Args[0], in)
-	masks := n.HeldMasks()
+	masks := n.PossibleMasks()
 	c.recordRead(n.Read, n.HeldCuts(), nil, e.Range())
 	n.Read = ""
 	if hint := revealHint(to.Connection, masks); to.Connection == "" || hint != "" {
@@ -99,6 +99,9 @@ func (c *Compiler) compileUnmasked(e *hclsyntax.FunctionCallExpr, in LexicalEnv)
 		}
 		v, err := inner(&raw)
 		f.Functions.Memory = raw.Functions.Memory
+		if f.Revealed != nil && err == nil && slices.ContainsFunc(masks, func(m *eval.Mask) bool { return !slices.Contains(f.Lifted, m) }) {
+			f.Revealed.Add(v)
+		}
 		return v, err
 	}
 	return n

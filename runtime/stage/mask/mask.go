@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"hatchel/adapters/scrub"
 	"hatchel/hcl"
 	"hatchel/hcl/eval"
 	"hatchel/hcl/jsonscan"
@@ -38,9 +39,7 @@ func Decide(masks []*hcl.Mask, frame *hcl.Frame, report func(*hcl.Mask, error)) 
 // Output returns the output of a backend to which masks apply, as the caller of the frame may see it. Parts without a
 // masked member are shared with the output, which is not changed. The error is that of JSON that cannot be decoded.
 func Output(b *hcl.Backend, lifted []*eval.Mask, output any) (any, error) {
-	w := walker{masks: slices.DeleteFunc(slices.Clone(b.Masks), func(m *hcl.Mask) bool {
-		return slices.Contains(lifted, m.Mask)
-	})}
+	w := walker{masks: applying(b, lifted)}
 	if len(w.masks) == 0 {
 		return output, nil
 	}
@@ -58,6 +57,41 @@ func Output(b *hcl.Backend, lifted []*eval.Mask, output any) (any, error) {
 		}
 	}
 	return masked, nil
+}
+
+// applying returns the masks of a backend that apply to the caller.
+func applying(b *hcl.Backend, lifted []*eval.Mask) []*hcl.Mask {
+	return slices.DeleteFunc(slices.Clone(b.Masks), func(m *hcl.Mask) bool { return slices.Contains(lifted, m.Mask) })
+}
+
+// Texts returns a value without the texts that a scrubber knows, in every spelling. Parts without one are shared with the
+// value, which is not changed.
+func Texts(v any, s *scrub.Scrubber) (any, error) {
+	v, err := value.Resolve(v)
+	if err != nil {
+		return nil, err
+	}
+	switch v := v.(type) {
+	case string:
+		return s.Text(v), nil
+	case []any:
+		masked := slices.Clone(v)
+		for i, e := range v {
+			if masked[i], err = Texts(e, s); err != nil {
+				return nil, err
+			}
+		}
+		return masked, nil
+	case map[string]any:
+		masked := maps.Clone(v)
+		for name, e := range v {
+			if masked[name], err = Texts(e, s); err != nil {
+				return nil, err
+			}
+		}
+		return masked, nil
+	}
+	return v, nil
 }
 
 // walker masks one output.
