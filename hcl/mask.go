@@ -159,6 +159,17 @@ func (l *loader) checkMasks() {
 	}
 }
 
+// masksByCaller returns the name of a mask of the outputs that the block reads which not every caller sees alike; empty
+// for none.
+func (u *dependencies) masksByCaller() string {
+	for _, m := range u.masks {
+		if m.Unless != nil {
+			return m.Name
+		}
+	}
+	return ""
+}
+
 // AppliesTo reports whether the mask applies to the output of a backend of a tool, prompt or resource. List is "tools",
 // "prompts" or "resources", or "" for what belongs to none of them alone. Connection is nil for a backend without one.
 func (m *Mask) AppliesTo(list, name string, connection *Connection) bool {

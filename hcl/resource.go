@@ -169,6 +169,9 @@ func (r *resourceDecoder) checkCache() {
 	if hint != nil && hint.Public && (r.resource.Allow != nil || len(r.resource.Scopes) > 0) {
 		r.dec.Diags.Errorf(r.blockRange("cache"), "Contradictory cache scope", "scope = \"public\" shares content "+
 			"between callers, but `allow` or `scopes` restricts who may read it. Write scope = \"private\".")
+	} else if name := r.deps.masksByCaller(); hint != nil && hint.Public && name != "" {
+		r.dec.Diags.Errorf(r.blockRange("cache"), "Contradictory cache scope", "scope = \"public\" shares content "+
+			"between callers, but mask %q shows some of them more than others. Write scope = \"private\".", name)
 	}
 }
 

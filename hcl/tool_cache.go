@@ -48,6 +48,9 @@ func (t *toolDecoder) decodeCache(d *decode.Decoder, b *hclsyntax.Block) {
 	case behalf:
 		d.Errorf(b.DefRange(), "Contradictory cache scope", "scope = \"public\" shares results between callers, but "+
 			"this tool uses a connection on behalf of the caller. Write scope = \"private\".")
+	case t.deps.masksByCaller() != "":
+		d.Errorf(b.DefRange(), "Contradictory cache scope", "scope = \"public\" shares results between callers, but "+
+			"mask %q shows some of them more than others. Write scope = \"private\".", t.deps.masksByCaller())
 	case keyed && len(t.calls) == 0:
 	case reads && !keyed:
 		d.Errorf(b.DefRange(), "Contradictory cache scope", "scope = \"public\" shares results between callers, but "+

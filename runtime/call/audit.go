@@ -100,6 +100,9 @@ func (a *auditCall) recordEnd(ctx context.Context, e *ending, steps []string) *f
 		r.Upstreams = append(r.Upstreams, audit.Upstream(u))
 	}
 	r.Duration, r.Approval, r.Replayed = millisecondsSince(e.started), e.approval, e.replayed
+	if e.began {
+		r.Masks = e.operation.recordedMasks(e.arguments.frame)
+	}
 	addDecision(r, e.decision, e.began || e.replayed != "")
 	if !a.startRecorded {
 		addArguments(r, e.arguments)

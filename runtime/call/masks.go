@@ -10,6 +10,7 @@ import (
 	"hatchel/adapters/scrub"
 	"hatchel/hcl"
 	"hatchel/hcl/eval"
+	"hatchel/runtime/durable/audit"
 	"hatchel/runtime/stage/mask"
 	"hatchel/runtime/stage/result"
 )
@@ -48,6 +49,21 @@ func (c *engine) liftMasks() {
 			"mask", m.Name, o.Kind, o.Decl.Name)
 	})
 	c.frame.Tool = before
+}
+
+// recordedMasks returns what became of the masks of the operation in a call; nil for none.
+func (o *Operation) recordedMasks(f *hcl.Frame) map[string]string {
+	if len(o.masks.all) == 0 {
+		return nil
+	}
+	masks := make(map[string]string, len(o.masks.all))
+	for _, m := range o.masks.all {
+		masks[m.Name] = audit.MaskApplied
+		if slices.Contains(f.Lifted, m.Mask) {
+			masks[m.Name] = audit.MaskLifted
+		}
+	}
+	return masks
 }
 
 // mask returns an output of the backend as the caller may see it.

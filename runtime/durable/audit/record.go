@@ -3,6 +3,8 @@ package audit
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"time"
 
@@ -113,6 +115,8 @@ type Record struct {
 	Asked   []string `json:"asked,omitempty"` // questions to the client
 	// Upstreams are the tools of other MCP servers that were called.
 	Upstreams []Upstream `json:"upstreams,omitempty"`
+	// Masks are those of the outputs that the call could read: each is MaskApplied, or MaskLifted for its caller.
+	Masks map[string]string `json:"masks,omitempty"`
 	Rows      int        `json:"rows,omitempty"`
 	Bytes     int        `json:"bytes,omitempty"`
 	SHA256    string     `json:"sha256,omitempty"` // of a file; of a reload that waited, of the lock
@@ -160,6 +164,12 @@ type Common struct {
 
 	Identities []Identity
 }
+
+// What became of a mask in a call.
+const (
+	MaskApplied = "applied"
+	MaskLifted  = "lifted" // its rule let the caller see the values
+)
 
 // NewRecord returns the record of an event that happens now. Every record is made here, so that what all of them have
 // is set in one place.
@@ -238,6 +248,12 @@ func (r *Record) append(dst []byte) []byte {
 		dst = r.Upstreams[i].append(dst)
 		if i == len(r.Upstreams)-1 {
 			dst = append(dst, ']')
+		}
+	}
+	for i, name := range slices.Sorted(maps.Keys(r.Masks)) {
+		dst = value.AppendString(append(dst, [...]string{`,"masks":{`, `,`}[min(i, 1)]...), name)
+		if dst = value.AppendString(append(dst, ':'), r.Masks[name]); i == len(r.Masks)-1 {
+			dst = append(dst, '}')
 		}
 	}
 	dst = appendNumber(dst, "rows", int64(r.Rows))
