@@ -123,6 +123,19 @@ func (b *builder) policy(p *hcl.Policy) {
 	b.out.Policies[p.Name] = out
 }
 
+func (b *builder) mask(m *hcl.Mask) {
+	name := "mask " + m.Name
+	out := &Mask{Members: m.Members, Connections: m.Connections, Tools: m.Tools, Prompts: m.Prompts,
+		Resources: m.Resources, Unless: b.condition(m.Unless), With: string(m.With), RevealTo: m.RevealTo}
+	b.placeBlock(name, m.Range)
+	if block := b.blocks[name]; block != nil {
+		if key := attribute(block, "key"); key != nil {
+			out.Key = b.shape(key)
+		}
+	}
+	b.out.Masks[m.Name] = out
+}
+
 func (b *builder) connection(c *hcl.Connection) {
 	name := "connection " + c.Kind + " " + c.Name
 	out := &Connection{Args: map[string]string{}}
@@ -143,8 +156,8 @@ func (b *builder) connection(c *hcl.Connection) {
 }
 
 // shownBlocks are the blocks that a surface shows in parts.
-var shownBlocks = []string{"tool", "prompt", "resource", "toolset", "policy", "connection", "approvals",
-	"on"}
+var shownBlocks = []string{"tool", "prompt", "resource", "toolset", "policy", "mask", "connection",
+	"approvals", "on"}
 
 // settings adds the blocks that have no form of their own, and where the values of secrets and variables come from.
 func (b *builder) settings() {

@@ -31,6 +31,7 @@ func Compare(old, new *Surface) *Diff {
 	c.connections()
 	c.settings()
 	c.policies()
+	c.masks()
 	c.access(renamed)
 	sortChanges(c.changes)
 	return &Diff{Changes: c.changes, Step: step(c.changes), Old: old.Server.Version, New: new.Server.Version}

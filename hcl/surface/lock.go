@@ -28,6 +28,7 @@ type lockFile struct {
 	Resources   map[string]*Resource   `json:"resources,omitempty"`
 	Toolsets    map[string]*Toolset    `json:"toolsets,omitempty"`
 	Policies    map[string]*Policy     `json:"policies,omitempty"`
+	Masks       map[string]*Mask       `json:"masks,omitempty"`
 	Connections map[string]*Connection `json:"connections,omitempty"`
 	Settings    map[string]*Setting    `json:"settings,omitempty"`
 
@@ -46,7 +47,7 @@ func (s *Surface) Lock() []byte {
 }
 
 func (s *Surface) file() lockFile {
-	return lockFile{Version, s.Server, s.Tools, s.Prompts, s.Resources, s.Toolsets, s.Policies, s.Connections,
+	return lockFile{Version, s.Server, s.Tools, s.Prompts, s.Resources, s.Toolsets, s.Policies, s.Masks, s.Connections,
 		s.Settings, s.Access}
 }
 
@@ -191,7 +192,7 @@ type lockedOperation struct {
 // surface returns the surface of a lock, and its operations by their names, such as "tool pay".
 func (f *lockFile) surface(kinds hcl.Kinds) (*Surface, map[string]lockedOperation, error) {
 	s := &Surface{Server: f.Server, Tools: orEmpty(f.Tools), Prompts: orEmpty(f.Prompts),
-		Resources: orEmpty(f.Resources), Toolsets: orEmpty(f.Toolsets), Policies: orEmpty(f.Policies),
+		Resources: orEmpty(f.Resources), Toolsets: orEmpty(f.Toolsets), Policies: orEmpty(f.Policies), Masks: orEmpty(f.Masks),
 		Connections: orEmpty(f.Connections), Settings: orEmpty(f.Settings), Access: f.Access}
 	if err := checkAccess(f.Access); err != nil {
 		return nil, nil, err

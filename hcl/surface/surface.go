@@ -29,6 +29,7 @@ type Surface struct {
 	Resources   map[string]*Resource
 	Toolsets    map[string]*Toolset
 	Policies    map[string]*Policy
+	Masks       map[string]*Mask
 	Connections map[string]*Connection // by kind and name, such as "http shop"
 	Settings    map[string]*Setting    // other blocks by their first line, such as "webhook ops" or "secret key"
 	// Access holds who may call each tool, by tool and caller; the caller "*" stands for all that are not named.
@@ -191,6 +192,19 @@ type Policy struct {
 	Approval string            `json:"approval,omitempty"` // who approves
 	Message  string            `json:"message,omitempty"`
 	Args     map[string]string `json:"args,omitempty"` // the other arguments, by path
+}
+
+// Mask is what one mask keeps from whom.
+type Mask struct {
+	Members     []string      `json:"members"`
+	Connections []string      `json:"connections,omitempty"` // all without
+	Tools       []string      `json:"tools,omitempty"`       // patterns; everything without these three
+	Prompts     []string      `json:"prompts,omitempty"`
+	Resources   []string      `json:"resources,omitempty"`
+	Unless      *eval.Formula `json:"unless,omitempty"` // who sees the values
+	With        string        `json:"with"`             // what others see
+	Key         string        `json:"key,omitempty"`    // where it comes from
+	RevealTo    []string      `json:"reveal_to,omitempty"`
 }
 
 // Connection is what a connection reaches.
