@@ -120,6 +120,9 @@ func (b *block) Describe(conn *hcl.Connection) (hcl.Effects, error) {
 	}
 	if f, ok := formats[b.As]; ok {
 		effects.Default = hcl.DefaultResult{Member: f.member}
+		if b.As == asJSONLines {
+			effects.TextOf = map[string]string{"stdout": f.member}
+		}
 		if f.decode == nil {
 			effects.Facts = hcl.CutMembers("stdout", "stderr", f.member)
 		}

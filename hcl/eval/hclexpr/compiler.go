@@ -100,7 +100,8 @@ func (c *Compiler) CompileCollection(e hclsyntax.Expression, in LexicalEnv) eval
 	return n
 }
 
-// recordRead records that what limits may have cut, and what masks mask, is read by a traversal; path is empty for none.
+// recordRead records that what limits may have cut, and what masks mask, is read by a traversal; path is empty for
+// none.
 func (c *Compiler) recordRead(path string, cuts []*eval.Cut, masks []*eval.Mask, at hclv2.Range) {
 	if path != "" {
 		c.reads = c.reads.Union(eval.ReadSet{Cuts: cuts, Masked: masks})

@@ -99,7 +99,8 @@ func (c *Compiler) compileUnmasked(e *hclsyntax.FunctionCallExpr, in LexicalEnv)
 		}
 		v, err := inner(&raw)
 		f.Functions.Memory = raw.Functions.Memory
-		if f.Revealed != nil && err == nil && slices.ContainsFunc(masks, func(m *eval.Mask) bool { return !slices.Contains(f.Lifted, m) }) {
+		isHidden := func(m *eval.Mask) bool { return !slices.Contains(f.Lifted, m) }
+		if f.Revealed != nil && err == nil && slices.ContainsFunc(masks, isHidden) {
 			f.Revealed.Add(v)
 		}
 		return v, err

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"hatchel/adapters"
 	"hatchel/adapters/scrub"
 	"hatchel/hcl"
 	"hatchel/hcl/eval"
@@ -64,8 +65,7 @@ func applying(b *hcl.Backend, lifted []*eval.Mask) []*hcl.Mask {
 	return slices.DeleteFunc(slices.Clone(b.Masks), func(m *hcl.Mask) bool { return slices.Contains(lifted, m.Mask) })
 }
 
-// Texts returns a value without the texts that a scrubber knows, in every spelling. Parts without one are shared with the
-// value, which is not changed.
+// Texts returns a value without the texts that a scrubber knows, in every spelling. The value itself is not changed.
 func Texts(v any, s *scrub.Scrubber) (any, error) {
 	v, err := value.Resolve(v)
 	if err != nil {
@@ -103,6 +103,9 @@ type walker struct {
 
 // value returns a value with what is masked in it, and whether anything is.
 func (w *walker) value(v any) (_ any, changed bool, err error) {
+	if content, ok := v.(*adapters.Content); ok {
+		return w.content(content)
+	}
 	if v, err = value.Resolve(v); err != nil {
 		return nil, false, err
 	}
@@ -196,6 +199,28 @@ func (w *walker) text(text string) (_ any, changed bool, err error) {
 	return string(out), true, err
 }
 
+// content masks the texts of the answer of another MCP server.
+func (w *walker) content(c *adapters.Content) (_ any, changed bool, err error) {
+	masked := *c
+	for i, b := range c.Blocks {
+		if !b.IsText() {
+			continue
+		}
+		text, partly, err := w.text(b.Text)
+		if err != nil {
+			return nil, false, err
+		}
+		if !partly {
+			continue
+		}
+		if !changed {
+			masked.Blocks, changed = slices.Clone(c.Blocks), true
+		}
+		masked.Blocks[i].Text = text.(string)
+	}
+	return &masked, changed, nil
+}
+
 // withMember returns the object with another member. Of the object as it was, a copy is changed.
 func withMember(masked, original map[string]any, name string, v any) map[string]any {
 	if sameMap(masked, original) {
@@ -258,10 +283,10 @@ func hash(m *hcl.Mask, text string) string {
 // stars stand for what partial leaves out. Their number tells nothing of it.
 const stars = "***"
 
-// partial returns a part of a text: of an address the first letter and the domain, of a number of an account, a card or a
-// telephone the last four characters, of a longer text the last two.
+// partial returns a part of a text: of an address the first letter and the domain, of a number of an account, a card or
+// a telephone the last four characters, of a longer text the last two.
 func partial(text string) string {
-	if local, domain, ok := strings.Cut(text, "@"); ok && isLocal(local) && strings.Contains(domain, ".") && !strings.ContainsAny(domain, "@ \t\r\n") {
+	if local, domain, ok := strings.Cut(text, "@"); ok && isLocal(local) && isDomain(domain) {
 		first := ""
 		if len(local) > 2 {
 			first = local[:1]
@@ -282,6 +307,11 @@ func partial(text string) string {
 		return stars + string(runes[len(runes)-2:])
 	}
 	return eval.MaskedText
+}
+
+// isDomain reports whether a text may stand behind the @ of an address.
+func isDomain(text string) bool {
+	return strings.Contains(text, ".") && !strings.ContainsAny(text, "@ \t\r\n")
 }
 
 // isLocal reports whether a text may stand before the @ of an address.
