@@ -3,6 +3,7 @@ package hclexpr
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	hclv2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -74,11 +75,11 @@ func (c *Compiler) compileUnmasked(e *hclsyntax.FunctionCallExpr, in LexicalEnv)
 	c.recordRead(n.Read, n.HeldCuts(), nil, e.Range())
 	n.Read = ""
 	if hint := revealHint(to.Connection, masks); to.Connection == "" || hint != "" {
-		if hint == "" {
-			hint = ", and give this block a connection that a mask can name in reveal_to"
+		what := strings.TrimPrefix(hint, ", and ")
+		if what == "" {
+			what = "give this block a connection that a mask can name in reveal_to"
 		}
-		c.Errorf(e.Range(), "Masked value would be sent", "The value may not be sent without masks: write%s.",
-			hint[len(", and"):])
+		c.Errorf(e.Range(), "Masked value would be sent", "The value may not be sent without masks: %s.", what)
 		return eval.Broken()
 	}
 	if why := to.Reveal(step); why != "" {
