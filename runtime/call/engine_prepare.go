@@ -2,10 +2,12 @@ package call
 
 import (
 	"context"
+	"fmt"
 
 	"hatchel/hcl"
 	"hatchel/runtime/durable/audit"
 	"hatchel/runtime/observe/metrics"
+	"hatchel/runtime/stage/failure"
 	"hatchel/runtime/stage/idempotency"
 	"hatchel/runtime/stage/limit"
 	"hatchel/runtime/stage/policy"
@@ -127,6 +129,10 @@ func (c *engine) acquireKey() (hasResult bool, err error) {
 	case err != nil:
 		return false, err
 	case use.result != nil:
+		if name := c.hiddenSince(use.result); name != "" {
+			return false, failure.Refusal(fmt.Sprintf("The call was carried out. Its result is not shown again, because "+
+				"you may no longer see what the mask %q hides.", name))
+		}
 		return true, c.result.Restore(use.result)
 	}
 	c.reuse.claim, c.action.Key = use.claim, key

@@ -40,6 +40,7 @@ func (c *engine) runSteps() error {
 		}
 		if at.nextStep == len(o.Steps) {
 			c.result.Failures, c.result.Received = c.action.Failures, c.action.Received
+			c.result.Lifted = o.addLifted(nil, c.frame)
 			o.shortenPaths(c.frame)
 			return nil
 		}

@@ -196,7 +196,7 @@ func (e *callEvents) publishEnd(ctx context.Context, end *ending) {
 		if failures := end.result.Failures; failures.Failed > 0 {
 			published.Failures, published.Error = describeFailures(failures, end.arguments)
 		}
-		if end.operation.events.KeepResults && kind == eventkind.ToolResult && len(end.arguments.frame.Lifted) == 0 {
+		if end.operation.events.KeepResults && kind == eventkind.ToolResult && len(end.result.Lifted) == 0 {
 			b.output, published.OutputSize = appendOutput(b.output[:0], end.result, end.arguments)
 			published.Output = b.output
 		}

@@ -10,6 +10,7 @@ import (
 	"hatchel/adapters/scrub"
 	"hatchel/hcl"
 	"hatchel/hcl/eval"
+	"hatchel/internal/logonce"
 	"hatchel/runtime/durable/audit"
 	"hatchel/runtime/stage/mask"
 	"hatchel/runtime/stage/result"
@@ -19,11 +20,15 @@ import (
 type operationMasks struct {
 	all  []*hcl.Mask
 	root map[string]any // what their rules read as `tool`
+
+	reveals  bool            // a step sends what masks hide
+	problems logonce.Changes // of their rules, by name
 }
 
 // SetMasks completes the operation by the masks of its backends. Root is what rules read as `tool` about it.
 func (o *Operation) SetMasks(root map[string]any) {
 	for _, s := range o.Decl.Steps {
+		o.masks.reveals = o.masks.reveals || s.Reveals
 		for _, m := range s.Backend.Masks {
 			if !slices.Contains(o.masks.all, m) {
 				o.masks.all = append(o.masks.all, m)
@@ -36,19 +41,54 @@ func (o *Operation) SetMasks(root map[string]any) {
 // liftMasks decides which masks do not apply to the caller.
 func (c *engine) liftMasks() {
 	o := c.operation
-	if len(o.masks.all) == 0 {
-		return
-	}
-	if slices.ContainsFunc(o.Decl.Steps, func(s *hcl.Step) bool { return s.Reveals }) {
+	if o.masks.reveals {
 		c.frame.Revealed = new(eval.Revealed)
 	}
-	before := c.frame.Tool
-	c.frame.Tool = o.masks.root
-	c.frame.Lifted = mask.Decide(o.masks.all, c.frame, func(m *hcl.Mask, err error) {
-		o.Env.LogFailure(c.frame.Context, slog.LevelError, "mask not lifted: its rule cannot be evaluated", err,
-			"mask", m.Name, o.Kind, o.Decl.Name)
+	c.frame.Lifted = o.liftedFor(c.frame)
+}
+
+// liftedFor returns the masks of the operation that do not apply to the caller of a frame.
+func (o *Operation) liftedFor(f *hcl.Frame) []*eval.Mask {
+	if len(o.masks.all) == 0 {
+		return nil
+	}
+	before := f.Tool
+	f.Tool = o.masks.root
+	defer func() { f.Tool = before }()
+	return mask.Decide(o.masks.all, f, func(m *hcl.Mask, err error) {
+		if o.masks.problems.Set(m.Name, err.Error()) {
+			o.Env.LogFailure(f.Context, slog.LevelError, "mask not lifted: its rule cannot be evaluated", err,
+				"mask", m.Name, o.Kind, o.Decl.Name)
+		}
 	})
-	c.frame.Tool = before
+}
+
+// addLifted adds the names of the masks that do not apply to the caller of a frame, of the operation and of the tools
+// that its steps call.
+func (o *Operation) addLifted(names []string, f *hcl.Frame) []string {
+	for _, m := range o.liftedFor(f) {
+		if !slices.Contains(names, m.Name) {
+			names = append(names, m.Name)
+		}
+	}
+	for _, p := range o.CallsTools() {
+		names = p.addLifted(names, f)
+	}
+	return names
+}
+
+// hiddenSince returns a mask of a stored result that applies to the caller now; empty for none.
+func (c *engine) hiddenSince(stored *result.Cached) string {
+	if len(stored.Lifted) == 0 {
+		return ""
+	}
+	lifted := c.operation.addLifted(nil, c.frame)
+	for _, name := range stored.Lifted {
+		if !slices.Contains(lifted, name) {
+			return name
+		}
+	}
+	return ""
 }
 
 // recordedMasks returns what became of the masks of the operation in a call; nil for none.

@@ -115,6 +115,8 @@ type Cached struct {
 	Cut       *adapters.Cut   `json:"cut,omitempty"`
 
 	Received adapters.Received `json:"received,omitzero"`
+	// Lifted are the masks that showed the caller values: one who may not see these any more does not get the result.
+	Lifted []string `json:"lifted,omitempty"`
 
 	// Failures has those of a call that has failed in part; nil for another one.
 	Failures *adapters.Failures `json:"partial,omitempty"`
@@ -125,7 +127,7 @@ type Cached struct {
 func (r *Result) Cached() (_ *Cached, err error) {
 	c := &Cached{
 		HasText: r.HasText, Text: bytes.Clone(r.Text), HasBlocks: r.HasBlocks, Blocks: bytes.Clone(r.Blocks),
-		Cut: r.Cut, Received: r.Received,
+		Cut: r.Cut, Received: r.Received, Lifted: r.Lifted,
 	}
 	if f := r.Failures; f.Failed > 0 {
 		c.Failures = &f
@@ -146,7 +148,7 @@ func (r *Result) Cached() (_ *Cached, err error) {
 func (r *Result) Restore(c *Cached) (err error) {
 	*r = Result{
 		HasValue: c.Value != nil, HasText: c.HasText, HasBlocks: c.HasBlocks, Cut: c.Cut, Received: c.Received,
-		Buffers: r.Buffers,
+		Lifted: c.Lifted, Buffers: r.Buffers,
 	}
 	if c.Failures != nil {
 		r.Failures = *c.Failures

@@ -22,6 +22,7 @@ type Result struct {
 	Cut       *adapters.Cut // the limit that has cut the output of the backend; nil for none
 	Failures  adapters.Failures
 	Received  adapters.Received
+	Lifted    []string // the masks that showed the caller values of which it may be made
 	*Buffers
 }
 
