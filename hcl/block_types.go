@@ -64,8 +64,8 @@ var globalBlocks = []blockType{
 		spec: func(l *loader, _ sourceBlock) decode.Spec { return (&Mask{Mask: new(eval.Mask)}).spec(l) },
 		doc: "Members of outputs of backends that not every caller may see. They are masked as soon as a backend " +
 			"has answered, before anything reads them, so results, texts, questions, files, later steps and events " +
-			"have what the caller may see. A masked value may be shown. It may not decide anything, and it is sent to " +
-			"another backend only as unmasked(…) and to a connection in reveal_to."},
+			"have what the caller may see. A masked value may be shown. It may not decide anything, and it is " +
+			"sent to another backend only as unmasked(…) and to a connection in reveal_to."},
 	{name: "audit", form: "audit {", decode: (*loader).decodeAudit, untested: true, spec: specOf[Audit],
 		doc: "The audit log: caller, tool, arguments, policy decision and outcome of every call. A call that cannot " +
 			"be recorded is not made. At most one."},

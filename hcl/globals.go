@@ -180,7 +180,8 @@ type dependencies struct {
 
 // callerSpecific reports whether the block's behaviour depends on the caller.
 func (u *dependencies) callerSpecific() bool {
-	return u.Caller || u.masksByCaller() != "" || slices.ContainsFunc(u.connections, func(c *Connection) bool { return c.callerSpecific })
+	return u.Caller || u.masksByCaller() != "" ||
+		slices.ContainsFunc(u.connections, func(c *Connection) bool { return c.callerSpecific })
 }
 
 // markUsed marks the dependencies of a tool as used.

@@ -83,7 +83,8 @@ func (m *Mask) keepMember(d *decode.Decoder, r Range, pattern string) string {
 			"\"customer.email\", not %q.", pattern)
 		return ""
 	case strings.Trim(segments[len(segments)-1], "*") == "" && len(segments) == 1:
-		d.Diags.Errorf(r, "Mask of everything", "%q matches every member. Name those that callers may not see.", pattern)
+		d.Diags.Errorf(r, "Mask of everything", "%q matches every member. Name those that callers may not see.",
+			pattern)
 		return ""
 	case len(m.Members) == maxMaskMembers:
 		d.Diags.Errorf(r, "Too many members", "A mask has at most %d members.", maxMaskMembers)

@@ -90,6 +90,7 @@ var layers = []struct {
 	{of: "runtime/stage/failure", may: []string{"hcl", "hcl/jsonscan", "adapters", "hcl/jsonscan", "runtime/edge/mcp", "runtime/durable/state"}},
 	{of: "runtime/stage/limit", may: []string{"hcl", "adapters", "internal/digest", "runtime/stage/failure", "runtime/durable/state"}},
 	{of: "runtime/stage/result", may: []string{"hcl", "hcl/*", "adapters", "adapters/scrub", "internal/digest", "runtime/stage/failure", "runtime/edge/mcp"}},
+	{of: "runtime/stage/mask", may: []string{"adapters", "adapters/scrub", "hcl", "hcl/eval", "hcl/jsonscan", "hcl/value"}},
 	{of: "runtime/stage/policy", may: []string{"hcl", "runtime/stage/failure", "runtime/edge/mcp"}},
 	{of: "runtime/stage/elicit", may: []string{"hcl", "hcl/*", "adapters", "internal/digest", "runtime/stage/failure", "runtime/edge/mcp", "runtime/stage/result", "runtime/durable/state"}},
 	{of: "runtime/stage/opencall", may: []string{"adapters", "hcl/value", "runtime/durable/state", "runtime/stage/elicit", "runtime/stage/failure"}, tests: []string{"runtime/durable/state/couriertest"}},
@@ -97,7 +98,7 @@ var layers = []struct {
 	{of: "runtime/stage/task", may: []string{"hcl/value", "runtime/edge/mcp", "runtime/stage/result", "runtime/durable/state", "runtime/durable/webhook"}},
 	{of: "runtime/call", may: []string{
 		"hcl", "hcl/*", "adapters", "adapters/scrub", "runtime/stage/approval", "runtime/durable/audit", "internal/digest", "runtime/stage/elicit",
-		"runtime/observe/event", "runtime/stage/failure", "runtime/stage/files", "runtime/stage/idempotency", "runtime/stage/limit", "runtime/edge/mcp", "runtime/observe/metrics", "runtime/stage/policy",
+		"runtime/observe/event", "runtime/stage/failure", "runtime/stage/files", "runtime/stage/idempotency", "runtime/stage/limit", "runtime/edge/mcp", "runtime/stage/mask", "runtime/observe/metrics", "runtime/stage/policy",
 		"runtime/stage/result", "runtime/durable/state", "runtime/observe/recent", "runtime/stage/opencall", "runtime/stage/task", "runtime/observe/trace", "runtime/durable/webhook",
 	}},
 	{of: "runtime/observe/trace", may: []string{"adapters"}, tests: []string{"runtime/observe/trace/tracetest"}},

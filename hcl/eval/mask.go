@@ -76,8 +76,8 @@ func NameMasks(masks []*Mask) string {
 	return diag.JoinAnd(names)
 }
 
-// MaskedAt returns what stands in place of the member at a path of names, in which lists have no part; empty for what no
-// mask masks.
+// MaskedAt returns what stands in place of the member at a path of names, in which lists have no part; empty for what
+// no mask masks.
 func (e TypedExpr) MaskedAt(path []string) (with MaskWith) {
 	for _, name := range path {
 		for e.Elem != nil && len(e.Members) == 0 {

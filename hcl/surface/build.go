@@ -25,7 +25,8 @@ func build(c *hcl.Config, with selection, parallel func(int, func(int))) *Surfac
 	}
 	b := &builder{source: readSource(c, with.filesOf(c), parallel), config: c, out: &Surface{
 		Tools: map[string]*Tool{}, Prompts: map[string]*Prompt{}, Resources: map[string]*Resource{},
-		Toolsets: map[string]*Toolset{}, Policies: map[string]*Policy{}, Masks: map[string]*Mask{}, Connections: map[string]*Connection{},
+		Toolsets: map[string]*Toolset{}, Policies: map[string]*Policy{},
+		Masks: map[string]*Mask{}, Connections: map[string]*Connection{},
 		Settings: map[string]*Setting{}, positions: map[string]hcl.Range{},
 	}}
 	b.server()

@@ -14,7 +14,8 @@ func (c *comparison) masks() {
 	for _, name := range diag.SortedNames(c.old.Masks) {
 		if c.new.Masks[name] == nil {
 			c.object = "mask " + name
-			c.add(Widening, "mask", c.object, "mask removed: callers see %s", strings.Join(c.old.Masks[name].Members, ", "))
+			c.add(Widening, "mask", c.object, "mask removed: callers see %s",
+				strings.Join(c.old.Masks[name].Members, ", "))
 		}
 	}
 	for _, name := range diag.SortedNames(c.new.Masks) {

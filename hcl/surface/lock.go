@@ -192,8 +192,8 @@ type lockedOperation struct {
 // surface returns the surface of a lock, and its operations by their names, such as "tool pay".
 func (f *lockFile) surface(kinds hcl.Kinds) (*Surface, map[string]lockedOperation, error) {
 	s := &Surface{Server: f.Server, Tools: orEmpty(f.Tools), Prompts: orEmpty(f.Prompts),
-		Resources: orEmpty(f.Resources), Toolsets: orEmpty(f.Toolsets), Policies: orEmpty(f.Policies), Masks: orEmpty(f.Masks),
-		Connections: orEmpty(f.Connections), Settings: orEmpty(f.Settings), Access: f.Access}
+		Resources: orEmpty(f.Resources), Toolsets: orEmpty(f.Toolsets), Policies: orEmpty(f.Policies),
+		Masks: orEmpty(f.Masks), Connections: orEmpty(f.Connections), Settings: orEmpty(f.Settings), Access: f.Access}
 	if err := checkAccess(f.Access); err != nil {
 		return nil, nil, err
 	}

@@ -238,8 +238,8 @@ func (a callArguments) sensitiveTexts() (texts []string, ok bool) {
 	return texts, size <= maxSensitiveTexts
 }
 
-// hiddenTexts returns the values of the sensitive inputs, and what masks hide from the caller and a backend was sent. It
-// reports false if they are too large to be looked for.
+// hiddenTexts returns the values of the sensitive inputs, and what masks hide from the caller and a backend was sent.
+// It reports false if they are too large to be looked for.
 func (a callArguments) hiddenTexts() (texts []string, ok bool) {
 	ok = true
 	if a.operation.hasSensitiveInput {

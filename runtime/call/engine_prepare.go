@@ -130,8 +130,8 @@ func (c *engine) acquireKey() (hasResult bool, err error) {
 		return false, err
 	case use.result != nil:
 		if name := c.hiddenSince(use.result); name != "" {
-			return false, failure.Refusal(fmt.Sprintf("The call was carried out. Its result is not shown again, because "+
-				"you may no longer see what the mask %q hides.", name))
+			return false, failure.Refusal(fmt.Sprintf("The call was carried out. Its result is not shown again, "+
+				"because you may no longer see what the mask %q hides.", name))
 		}
 		return true, c.result.Restore(use.result)
 	}

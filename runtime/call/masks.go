@@ -161,7 +161,8 @@ func (s *Step) revealElements(f *hcl.Frame, elements []hcl.Each) error {
 		return err
 	}
 	if len(revealed) != len(elements) {
-		return &adapters.Fault{Message: fmt.Sprintf("each of the step %q has other elements without masks", s.Decl.Name)}
+		return &adapters.Fault{Message: fmt.Sprintf("each of the step %q has other elements without masks",
+			s.Decl.Name)}
 	}
 	for i := range elements {
 		elements[i].Raw = revealed[i].Value

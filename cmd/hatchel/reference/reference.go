@@ -62,7 +62,7 @@ var groupKeys = []struct {
 		[]string{"step", "check", "expect", "ask", "elicit", "sample", "roots", "progress", "log", "wait", "fail",
 			"fault"}},
 	{"trust", "Trust", "Who may connect, who may call what, who approves it, and what is recorded.",
-		[]string{"auth", "tls", "policy", "approval", "before", "approvals", "audit"}},
+		[]string{"auth", "tls", "policy", "mask", "approval", "before", "approvals", "audit"}},
 	{"operation", "Operation", "State, limits and features that outlive a request.",
 		[]string{"state", "files", "webhook", "task", "idempotency", "limit", "telemetry", "events", "on",
 			"console"}},
