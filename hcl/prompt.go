@@ -19,6 +19,7 @@ type Prompt struct {
 	Title       string
 	Description string
 	Icons       []*Icon
+	Meta        []byte // of its entry in lists, an object as encoded JSON; nil for none
 	Messages    []*PromptMessage
 	Error       *TextTemplate
 }
@@ -56,6 +57,7 @@ func (p *promptDecoder) headSpec() decode.Spec {
 		p.requiresField(),
 		p.enabledField(),
 		iconsField(&p.prompt.Icons, "Icons of the prompt."),
+		metaField(&p.prompt.Meta, "the prompt"),
 		decode.Blocks("argument", "name",
 			"One argument, filled in by the user. It is sent as a string and read as input.name.", argumentSpec,
 			p.inputs.decodeInput),

@@ -20,6 +20,7 @@ type Resource struct {
 	Title       string
 	Description string
 	Icons       []*Icon
+	Meta        []byte // of its entry in lists, an object as encoded JSON; nil for none
 	Listed      bool
 	URI         string                // empty for a template
 	Template    *uritemplate.Template // nil for a single document
@@ -90,6 +91,7 @@ func (r *resourceDecoder) headSpec() decode.Spec {
 			decode.Block(&r.resource.CacheHint, "cache", "How long clients may cache the resource.", (*CacheHint).spec),
 			annotationsField(&r.resource.Annotations),
 			iconsField(&r.resource.Icons, "Icons of the resource."),
+			metaField(&r.resource.Meta, "the resource"),
 			decode.Blocks("input", "name", "Describes a variable of uri_template: its type, meaning and completion.",
 				argumentSpec, r.inputs.decodeInput),
 		},

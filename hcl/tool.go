@@ -20,6 +20,7 @@ type Tool struct {
 	Title       string
 	Description string
 	Icons       []*Icon
+	Meta        []byte // of its entry in lists, an object as encoded JSON; nil for none
 	Listed      bool
 	Task        *Task        // nil if calls never become tasks
 	Limit       *Limit       // nil for none
@@ -36,6 +37,7 @@ type Tool struct {
 	Content          []*Content
 	Text             *TextTemplate
 	Error            *TextTemplate
+	ResultMeta       *Expr        // an object with known names; nil for none
 	Returns          *schema.Type // declared type of the structured result; nil for none
 	ReturnsValidator *schema.Validator
 }
@@ -101,6 +103,7 @@ func (t *toolDecoder) headSpec() decode.Spec {
 		decode.Attr(&t.tool.Listed, "listed", "Whether clients can see and call the tool. A tool that is not listed "+
 			"can be called by steps of other tools.").DefaultDoc("true"),
 		iconsField(&t.tool.Icons, "Icons of the tool."),
+		metaField(&t.tool.Meta, "the tool"),
 		decode.Custom("schema", "JSON Schema",
 			"The input schema as a JSON Schema, as in jsondecode(file(\"x.json\")), in place of input blocks.",
 			t.inputs.decodeSchema),
@@ -121,6 +124,7 @@ func (t *toolDecoder) answerSpec() decode.Spec {
 		decode.Attr(&t.tool.Text, "text", "The text of the result. By default the structured result as JSON."),
 		contentBlocks(&t.tool.Content, "One content item, in written order, when one text is not enough. The label "+
 			"is text, image, audio, resource or link."),
+		t.resultMetaField(),
 	}
 }
 

@@ -188,8 +188,8 @@ func (s *stepsComparison) passesOnNewInput(form string) bool {
 // answering are the arguments of an operation beside its steps that reach nothing: they make the answer of what was
 // done.
 var answering = []string{
-	"result", "text", "content", "error", "returns", "timeout", "icons", "meta", "task", "refresh", "size",
-	"data",
+	"result", "result_meta", "text", "content", "error", "returns", "timeout", "icons", "meta", "task", "refresh",
+	"size", "data",
 }
 
 // repeated matches the number of a block with the same first line as one before it.

@@ -3,6 +3,7 @@
 package lint
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"slices"
@@ -104,8 +105,14 @@ func (c *checker) report(rule string, severity diag.Severity, at diag.Range, sum
 	c.found = append(c.found, Finding{rule, d})
 }
 
-// Tokens returns the estimate for one entry of a list.
-func Tokens(entry Entry) int { return tokens.Estimate(string(entry)) }
+// Tokens returns the estimate for one entry of a list, without its metadata, which clients do not show to models.
+func Tokens(entry Entry) int {
+	var members map[string]json.RawMessage
+	if bytes.Contains(entry, []byte(`,"_meta":`)) && json.Unmarshal(entry, &members) == nil {
+		return tokens.Estimate(string(entry)) - tokens.Estimate(string(members["_meta"]))
+	}
+	return tokens.Estimate(string(entry))
+}
 
 // appendStrings appends all strings of a JSON value, with the names of members.
 func appendStrings(texts []string, v any) []string {

@@ -53,7 +53,15 @@ func appendToolAnnotations(dst []byte, t *hcl.Tool) []byte {
 	dst = strconv.AppendBool(append(dst, `,"destructiveHint":`...), t.Destructive)
 	dst = strconv.AppendBool(append(dst, `,"idempotentHint":`...), t.Idempotent)
 	dst = strconv.AppendBool(append(dst, `,"openWorldHint":`...), t.OpenWorld)
-	return append(dst, "}}"...)
+	return append(appendMeta(append(dst, '}'), t.Meta), '}')
+}
+
+// appendMeta appends the member _meta of an entry; nil appends nothing.
+func appendMeta(dst, meta []byte) []byte {
+	if meta == nil {
+		return dst
+	}
+	return append(append(dst, `,"_meta":`...), meta...)
 }
 
 // promptEntry returns a prompt as it is listed.
@@ -65,7 +73,7 @@ func promptEntry(p *hcl.Prompt) mcp.Entry {
 	if arguments := p.Arguments(); len(arguments) > 0 {
 		e = append(appendPromptArguments(append(e, `,"arguments":[`...), arguments), ']')
 	}
-	e = append(e, '}')
+	e = append(appendMeta(e, p.Meta), '}')
 	return mcp.Entry{Name: p.Name, Legacy: e, Modern: e}
 }
 
@@ -101,7 +109,7 @@ func resourceEntry(r *hcl.Resource) mcp.Entry {
 	}
 	e = appendIcons(e, r.Icons)
 	e, _ = result.AppendAnnotations(e, r.Annotations, nil, nil) // constants
-	e = append(e, '}')
+	e = append(appendMeta(e, r.Meta), '}')
 	return mcp.Entry{Name: r.Name, Legacy: e, Modern: e}
 }
 

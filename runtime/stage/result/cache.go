@@ -113,6 +113,7 @@ type Cached struct {
 	Blocks    []byte          `json:"blocks,omitempty"`
 	HasBlocks bool            `json:"has_blocks,omitempty"`
 	Cut       *adapters.Cut   `json:"cut,omitempty"`
+	Meta      json.RawMessage `json:"meta,omitempty"`
 
 	Received adapters.Received `json:"received,omitzero"`
 	// Lifted are the masks that showed the caller values: one who may not see these any more does not get the result.
@@ -127,7 +128,7 @@ type Cached struct {
 func (r *Result) Cached() (_ *Cached, err error) {
 	c := &Cached{
 		HasText: r.HasText, Text: bytes.Clone(r.Text), HasBlocks: r.HasBlocks, Blocks: bytes.Clone(r.Blocks),
-		Cut: r.Cut, Received: r.Received, Lifted: r.Lifted,
+		Cut: r.Cut, Received: r.Received, Lifted: r.Lifted, Meta: r.Meta,
 	}
 	if f := r.Failures; f.Failed > 0 {
 		c.Failures = &f
@@ -148,7 +149,7 @@ func (r *Result) Cached() (_ *Cached, err error) {
 func (r *Result) Restore(c *Cached) (err error) {
 	*r = Result{
 		HasValue: c.Value != nil, HasText: c.HasText, HasBlocks: c.HasBlocks, Cut: c.Cut, Received: c.Received,
-		Lifted: c.Lifted, Buffers: r.Buffers,
+		Lifted: c.Lifted, Meta: c.Meta, Buffers: r.Buffers,
 	}
 	if c.Failures != nil {
 		r.Failures = *c.Failures
@@ -165,7 +166,7 @@ func (r *Result) Restore(c *Cached) (err error) {
 }
 
 // size returns about how many bytes the result takes.
-func (c *Cached) size() int { return len(c.Value) + len(c.Text) + len(c.Blocks) + 256 }
+func (c *Cached) size() int { return len(c.Value) + len(c.Text) + len(c.Blocks) + len(c.Meta) + 256 }
 
 // lazyJSON is an encoded value that is decoded when something reads it.
 type lazyJSON json.RawMessage

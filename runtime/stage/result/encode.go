@@ -101,13 +101,13 @@ func (s *Shaper) Outcome(r *Result, revision mcp.Revision) mcp.Outcome {
 	return out
 }
 
-// EncodeMeta returns what programs, which do not read the text, are told of a result: the limit that has cut it, and
-// the failures after which the call went on. It is nil for nothing.
+// EncodeMeta returns what programs, which do not read the text, are told of a result: the limit that has cut it, the
+// failures after which the call went on, and what the author declares. It is nil for nothing.
 func (w *Writer) EncodeMeta(r *Result) mcp.Appender {
-	if r.Cut == nil && r.Failures.Failed == 0 && w.Source == "" {
+	if r.Cut == nil && r.Failures.Failed == 0 && w.Source == "" && len(r.Meta) <= len("{}") {
 		return nil
 	}
-	b := w.appendSource([]byte{'{'}, r.Received)
+	b := appendMembers(w.appendSource([]byte{'{'}, r.Received), w.Scrubber.JSON(r.Meta))
 	if r.Cut != nil {
 		b = append(value.AppendString(append(b, `"truncated":`...), r.Cut.Limit), ',')
 	}

@@ -23,6 +23,7 @@ type Result struct {
 	Failures  adapters.Failures
 	Received  adapters.Received
 	Lifted    []string // the masks that showed the caller values of which it may be made
+	Meta      []byte   // that the author declares, an object as encoded JSON; nil for none
 	*Buffers
 }
 
@@ -83,7 +84,7 @@ func (s *Shaper) Shape(r *Result, f *hcl.Frame) error {
 	if err := s.shapeText(r, f); err != nil {
 		return failure.AsFault(err)
 	}
-	return nil
+	return s.shapeMeta(r, f)
 }
 
 // shapeValue computes the structured result and validates it against the declared type.

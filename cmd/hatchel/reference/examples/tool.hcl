@@ -4,5 +4,7 @@ tool "get_order" {
   sql "shop" {
     query = "SELECT id, status FROM orders WHERE id = ${input.id}"
   }
-  result = "output.row"
+  result      = "output.row"
+  meta        = { "anthropic/searchHint" = "purchase, delivery" }
+  result_meta = { "example.com/order" = input.id }
 }
