@@ -20,9 +20,9 @@ type Backend struct {
 	Config     any         // the adapter's own type, or one of these
 	Connection *Connection // named by the label; nil for none
 	Effects    Effects
-	Whole      []string // members of output that a limit must not cut, because all there is is needed
-	Delivered  []string // members of output that a limit may have cut and that the answer holds
-	Masks      []*Mask  // of its output, by name
+	Whole      []string      // members of output that a limit must not cut, because all there is is needed
+	Delivered  []string      // members of output that a limit may have cut and that the answer holds
+	Masks      []AppliedMask // of its output, by name
 	Range      Range
 	ranges     map[any]Range
 }

@@ -180,6 +180,24 @@ func (m *Mask) AppliesTo(list, name string, connection *Connection) bool {
 	return len(m.Connections) == 0 || connection != nil && slices.Contains(m.Connections, connection.Name)
 }
 
+// AppliedMask is a mask that applies to the output of a backend.
+type AppliedMask struct {
+	*Mask
+	Columns *eval.Columns // see eval.Applied
+}
+
+// Matches reports whether it masks the member at a path; see eval.Applied.
+func (m AppliedMask) Matches(path []string) bool {
+	return eval.Applied{Mask: m.Mask.Mask, Columns: m.Columns}.Matches(path)
+}
+
+// ColumnDeriver is the configuration of a backend whose output has rows of statements.
+type ColumnDeriver interface {
+	// MaskedColumns returns the columns of the rows that hold values of columns that a mask names, under other names or
+	// computed from them; see eval.Columns. The error says why they cannot be known.
+	MaskedColumns(mask *eval.Mask) ([]string, error)
+}
+
 // masksFor returns the masks that apply to a backend of the operation, for any caller.
 func (w *operationDecoder) masksFor(connection *Connection) (masks []*Mask) {
 	list := map[string]string{"tool": "tools", "prompt": "prompts", "resource": "resources"}[w.noun]
@@ -193,14 +211,21 @@ func (w *operationDecoder) masksFor(connection *Connection) (masks []*Mask) {
 
 // mask completes what is known of the output of a backend by the masks that apply to it.
 func (w *operationDecoder) mask(b *Backend) {
-	b.Masks = w.masksFor(b.Connection)
+	var known eval.Masks
+	for _, m := range w.masksFor(b.Connection) {
+		applied := AppliedMask{Mask: m}
+		if sql, ok := b.Config.(ColumnDeriver); ok && !b.Effects.unknown {
+			columns, err := sql.MaskedColumns(m.Mask)
+			if err != nil {
+				w.dec.Diags = append(w.dec.Diags, diag.ToDiagnostics(err, "Masked column", b.Range, b.ranges)...)
+			}
+			applied.Columns = (*eval.Columns)(&columns)
+		}
+		b.Masks, known = append(b.Masks, applied), append(known, eval.Applied{Mask: m.Mask, Columns: applied.Columns})
+		w.deps.masks = append(w.deps.masks, m)
+	}
 	if b.Masks == nil {
 		return
-	}
-	known := make(eval.Masks, len(b.Masks))
-	for i, m := range b.Masks {
-		known[i] = m.Mask
-		w.deps.masks = append(w.deps.masks, m)
 	}
 	b.Effects.Facts.Covers = eval.CoverOutput(known)
 	b.Effects.Output = b.MaskedType(b.Effects.Output)

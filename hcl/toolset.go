@@ -8,6 +8,7 @@ import (
 	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
 	"hatchel/hcl/uritemplate"
+	"hatchel/internal/wildcard"
 )
 
 // Targets are tools, prompts and resources that a block names: each list holds names, or patterns
@@ -51,25 +52,7 @@ func matchesAny(patterns []string, name string) bool {
 }
 
 // MatchesPattern reports whether a pattern, in which * matches any characters, matches the name.
-func MatchesPattern(pattern, name string) bool {
-	parts := strings.Split(pattern, "*")
-	first, last := parts[0], parts[len(parts)-1]
-	if len(parts) == 1 {
-		return pattern == name
-	}
-	if len(name) < len(first)+len(last) || !strings.HasPrefix(name, first) || !strings.HasSuffix(name, last) {
-		return false
-	}
-	name = name[len(first) : len(name)-len(last)]
-	for _, part := range parts[1 : len(parts)-1] {
-		at := strings.Index(name, part)
-		if at < 0 {
-			return false
-		}
-		name = name[at+len(part):]
-	}
-	return true
-}
+func MatchesPattern(pattern, name string) bool { return wildcard.Match(pattern, name) }
 
 func (t *Toolset) spec(known exposedNames) decode.Spec {
 	return append(decode.Spec{

@@ -59,7 +59,7 @@ const ignoredCase = "SELECT collation_name FROM information_schema.columns WHERE
 // proveRights implements identityDatabase. A column may take the values of two callers for the same one.
 func (m *mysqlDatabase) proveRights(ctx context.Context, p *proof, _ identity, tx transaction) error {
 	for _, statement := range p.statements {
-		for _, found := range comparedVariable.FindAllStringSubmatch(withoutText(statement, p.dialect), -1) {
+		for _, found := range comparedVariable.FindAllStringSubmatch(withoutText(statement, p.dialect, nil), -1) {
 			column, variable, collated := found[1], found[2], found[3] != ""
 			if column == "" {
 				column, variable, collated = found[6], found[4], found[5] != ""

@@ -39,8 +39,8 @@ func tableName(token string) string {
 }
 
 // withoutText returns a statement without its string literals and comments, which hold no names. The text between
-// dollar signs of PostgreSQL may be code, and stays.
-func withoutText(text string, dialect sqltext.Dialect) string {
+// dollar signs of PostgreSQL may be code, and stays. Literal returns what stands in place of a literal; nil for ”.
+func withoutText(text string, dialect sqltext.Dialect, literal func(content string) string) string {
 	var out strings.Builder
 	for at := 0; at < len(text); {
 		rest, c := text[at:], text[at]
@@ -49,8 +49,12 @@ func withoutText(text string, dialect sqltext.Dialect) string {
 		case c == '\'':
 			escapes := dialect == sqltext.MySQL || dialect == sqltext.PostgreSQL && at > 0 && text[at-1]|0x20 == 'e' &&
 				(at == 1 || !isNameByte(text[at-2]))
-			_, size = readQuoted(rest, escapes)
-			out.WriteString(" ''")
+			var content string
+			if content, size = readQuoted(rest, escapes); literal == nil {
+				out.WriteString(" ''")
+			} else {
+				out.WriteString(literal(strings.Trim(content, "'")))
+			}
 		case c == '"' || c == '`' && dialect != sqltext.PostgreSQL || c == '[' && dialect == sqltext.SQLite:
 			var name string
 			name, size = readQuoted(rest, c == '"' && dialect == sqltext.MySQL)
@@ -66,7 +70,7 @@ func withoutText(text string, dialect sqltext.Dialect) string {
 		case c == '$' && dialect == sqltext.PostgreSQL && (at == 0 || !isNameByte(text[at-1])):
 			tag := dollarTag.FindString(rest)
 			if end := strings.Index(rest[len(tag):], tag); tag != "" && end >= 0 {
-				out.WriteString(" " + withoutText(rest[len(tag):][:end], dialect) + " ")
+				out.WriteString(" " + withoutText(rest[len(tag):][:end], dialect, literal) + " ")
 				size = end + 2*len(tag)
 				break
 			}

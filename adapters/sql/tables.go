@@ -85,7 +85,7 @@ func tablesOf(text string, dialect sqltext.Dialect) map[string][]string {
 }
 
 func newTableScan(text string, dialect sqltext.Dialect) *tableScan {
-	tokens := sqlToken.FindAllString(withoutText(text, dialect), -1)
+	tokens := sqlToken.FindAllString(withoutText(text, dialect, nil), -1)
 	s := &tableScan{tokens: tokens, found: map[string][]string{}}
 	s.common()
 	return s

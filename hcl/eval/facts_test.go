@@ -64,11 +64,11 @@ var factCases = []factCase{
 	{"masked inside", func(f *eval.Facts) { f.Elem = &eval.Facts{Masked: []*eval.Mask{mask}} }, hasMask,
 		[]string{"length(", "len(", "keys(", "for v in %s : 1"}, eval.MaskedDecides, ""},
 	{"masked by its name", func(f *eval.Facts) {
-		output := eval.TypedExpr{Type: eval.AnyType, Facts: eval.Facts{Covers: eval.CoverOutput(eval.Masks{mask})}}
+		output := eval.TypedExpr{Type: eval.AnyType, Facts: eval.Facts{Covers: eval.CoverOutput(eval.Masks{{Mask: mask}})}}
 		*f = output.MemberFacts("rows")
 	}, hasMask, counting, eval.MaskedDecides, "x.y.email"},
 	{"masked by its path", func(f *eval.Facts) {
-		output := eval.TypedExpr{Type: eval.AnyType, Facts: eval.Facts{Covers: eval.CoverOutput(eval.Masks{mask})}}
+		output := eval.TypedExpr{Type: eval.AnyType, Facts: eval.Facts{Covers: eval.CoverOutput(eval.Masks{{Mask: mask}})}}
 		*f = output.MemberFacts("rows")
 	}, hasMask, counting, eval.MaskedDecides, "x.y[0].customer.phone"},
 }
@@ -368,7 +368,7 @@ func TestEveryFactHasItsRules(t *testing.T) {
 		f.NullReason, f.Known, f.Value = "it may be null", true, "-a"
 		f.Choices, f.Absent = func() []any { return []any{"-a"} }, func(*eval.Frame) bool { return true }
 		f.Dash, f.AsPath, f.Cuts = true, template.PathUnsafe, []*eval.Cut{cut}
-		f.Masked, f.Covers = []*eval.Mask{mask}, eval.CoverOutput(eval.Masks{mask})
+		f.Masked, f.Covers = []*eval.Mask{mask}, eval.CoverOutput(eval.Masks{{Mask: mask}})
 		f.Members, f.Elem = map[string]*eval.Facts{"a": {Cuts: f.Cuts}}, &eval.Facts{Cuts: f.Cuts}
 	}
 	full, empty := eval.TypedExpr{Type: eval.AnyType}, eval.TypedExpr{Type: eval.AnyType}

@@ -16,9 +16,9 @@ import (
 // Mask is what expressions know of a mask block.
 type Mask struct {
 	Name     string
-	With     MaskWith // what stands in place of a value
-	RevealTo []string // the connections that unmasked values may be sent to
-	patterns [][]string
+	With     MaskWith   // what stands in place of a value
+	RevealTo []string   // the connections that unmasked values may be sent to
+	patterns [][]string // in lower case
 }
 
 // MaskWith is what stands in place of a masked value.
@@ -40,11 +40,11 @@ func (w MaskWith) IsStricter(than MaskWith) bool {
 }
 
 // SetMembers sets what the mask masks: names, which match at every depth, and paths with dots, which match at their
-// ends. In a segment, * matches any characters.
+// ends. In a segment, * matches any characters. Upper and lower case are the same.
 func (m *Mask) SetMembers(members []string) {
 	m.patterns = nil
 	for _, member := range members {
-		m.patterns = append(m.patterns, strings.Split(member, "."))
+		m.patterns = append(m.patterns, strings.Split(strings.ToLower(member), "."))
 	}
 }
 
@@ -53,8 +53,83 @@ func (m *Mask) SetMembers(members []string) {
 func (m *Mask) Matches(path []string) bool {
 	return slices.ContainsFunc(m.patterns, func(p []string) bool {
 		n := len(path) - len(p)
-		return n >= 1 && slices.EqualFunc(p, path[n:], wildcard.Match)
+		return n >= 1 && slices.EqualFunc(p, path[n:], matchesName)
 	})
+}
+
+func matchesName(pattern, name string) bool { return wildcard.Match(pattern, strings.ToLower(name)) }
+
+// NamesColumn reports whether the mask names a column of one of the tables, or a column that may hold a member that it
+// names. Tables are names of tables, perhaps with their schemas.
+func (m *Mask) NamesColumn(tables [][]string, name string) bool {
+	return slices.ContainsFunc(m.patterns, func(p []string) bool {
+		last := len(p) - 1
+		if isOfTable(p, tables) {
+			return matchesName(p[last], name)
+		}
+		return slices.ContainsFunc(p[:last], func(part string) bool { return isNamed(part) && matchesName(part, name) })
+	})
+}
+
+// NamesPart reports whether a name is a part of a member that the mask names.
+func (m *Mask) NamesPart(name string) bool {
+	return slices.ContainsFunc(m.patterns, func(p []string) bool {
+		return slices.ContainsFunc(p, func(part string) bool { return isNamed(part) && matchesName(part, name) })
+	})
+}
+
+// isNamed reports whether a part of a pattern is more than any name.
+func isNamed(part string) bool { return strings.Trim(part, "*") != "" }
+
+// isOfTable reports whether a pattern is that of a column of any table, or of one of the tables.
+func isOfTable(p []string, tables [][]string) bool {
+	table := p[:len(p)-1]
+	return len(table) == 0 || slices.ContainsFunc(tables, func(name []string) bool {
+		n := min(len(table), len(name))
+		return slices.EqualFunc(table[len(table)-n:], name[len(name)-n:], matchesName)
+	})
+}
+
+// ColumnsOf returns patterns of the columns that the mask names with one of the tables, without the table.
+func (m *Mask) ColumnsOf(tables [][]string) (columns []string) {
+	for _, p := range m.patterns {
+		if len(p) > 1 && isOfTable(p, tables) {
+			columns = append(columns, p[len(p)-1])
+		}
+	}
+	return columns
+}
+
+// Columns are what a mask masks of the rows of a statement besides the members that it names: patterns of names in any
+// case, of columns that hold masked values under other names.
+type Columns []string
+
+// Applied is a mask that applies to the output of a backend.
+type Applied struct {
+	*Mask
+	Columns *Columns // nil for an output without rows of a statement
+}
+
+// Matches reports whether the mask masks the member at a path, as Mask.Matches does.
+func (a Applied) Matches(path []string) bool {
+	last := len(path) - 1
+	if a.Mask.Matches(path) || a.Columns == nil || last < 1 || path[last-1] != "rows" && path[last-1] != "row" {
+		return a.Mask.Matches(path)
+	}
+	name := repeatedName(path[last])
+	return slices.ContainsFunc(*a.Columns, func(column string) bool {
+		column = strings.ToLower(column)
+		return matchesName(column, path[last]) || matchesName(column, name)
+	}) || a.Mask.Matches(append(slices.Clip(path[:last]), name))
+}
+
+// repeatedName returns the name of a column before a result has made it distinct by a number at its end.
+func repeatedName(name string) string {
+	at := strings.LastIndexByte(name, '_')
+	if at < 1 || at == len(name)-1 || strings.Trim(name[at+1:], "0123456789") != "" {
+		return name
+	}
+	return name[:at]
 }
 
 // MaskedDecides is the summary of the diagnostic about a masked value that decides.
@@ -94,16 +169,24 @@ func (e TypedExpr) MaskedAt(path []string) (with MaskWith) {
 }
 
 // Masks are the masks that apply to an output of a backend, for any caller. They are the same for every part of it.
-type Masks []*Mask
+type Masks []Applied
 
 // Matching returns the masks that mask the member at a path, as Mask.Matches does.
 func (m Masks) Matching(path []string) (found []*Mask) {
-	for _, one := range m {
-		if one.Matches(path) {
-			found = append(found, one)
+	for i := range m {
+		if m[i].Matches(path) {
+			found = append(found, m[i].Mask)
 		}
 	}
 	return found
+}
+
+func (m Masks) all() []*Mask {
+	all := make([]*Mask, len(m))
+	for i := range m {
+		all[i] = m[i].Mask
+	}
+	return all
 }
 
 // Cover says that masks apply to parts of a value, and where the value is in the output of a backend.
@@ -194,7 +277,7 @@ func (f *Facts) addHeldMasks(masks []*Mask, possible bool, seen map[*Facts]bool)
 	masks = addAll(masks, f.Masked)
 	for _, c := range f.Covers {
 		if possible {
-			masks = addAll(masks, *c.masks)
+			masks = addAll(masks, c.masks.all())
 		}
 	}
 	for _, m := range f.Members {
@@ -213,7 +296,7 @@ func (c Cover) addHeld(masks []*Mask, t *schema.Type, possible bool, depth int) 
 	}
 	t = t.Unfolded()
 	if possible && (t.Kind == schema.Any || t.Kind == schema.Map || t.Open) {
-		masks = addAll(masks, *c.masks)
+		masks = addAll(masks, c.masks.all())
 	}
 	if t.Elem != nil && t.Kind != schema.Map {
 		masks = c.addHeld(masks, t.Elem, possible, depth+1)

@@ -30,8 +30,8 @@ func (o *Operation) SetMasks(root map[string]any) {
 	for _, s := range o.Decl.Steps {
 		o.masks.reveals = o.masks.reveals || s.Reveals
 		for _, m := range s.Backend.Masks {
-			if !slices.Contains(o.masks.all, m) {
-				o.masks.all = append(o.masks.all, m)
+			if !slices.Contains(o.masks.all, m.Mask) {
+				o.masks.all = append(o.masks.all, m.Mask)
 			}
 		}
 	}
@@ -131,8 +131,8 @@ func hideRevealed(f *hcl.Frame, text string) string {
 
 // hidesFrom reports whether a mask of the output applies to the caller of the frame.
 func (s *Step) hidesFrom(f *hcl.Frame) bool {
-	return slices.ContainsFunc(s.Decl.Backend.Masks, func(m *hcl.Mask) bool {
-		return !slices.Contains(f.Lifted, m.Mask)
+	return slices.ContainsFunc(s.Decl.Backend.Masks, func(m hcl.AppliedMask) bool {
+		return !slices.Contains(f.Lifted, m.Mask.Mask)
 	})
 }
 

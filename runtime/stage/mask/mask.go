@@ -61,8 +61,10 @@ func Output(b *hcl.Backend, lifted []*eval.Mask, output any) (any, error) {
 }
 
 // applying returns the masks of a backend that apply to the caller.
-func applying(b *hcl.Backend, lifted []*eval.Mask) []*hcl.Mask {
-	return slices.DeleteFunc(slices.Clone(b.Masks), func(m *hcl.Mask) bool { return slices.Contains(lifted, m.Mask) })
+func applying(b *hcl.Backend, lifted []*eval.Mask) []hcl.AppliedMask {
+	return slices.DeleteFunc(slices.Clone(b.Masks), func(m hcl.AppliedMask) bool {
+		return slices.Contains(lifted, m.Mask.Mask)
+	})
 }
 
 // Texts returns a value without the texts that a scrubber knows, in every spelling. The value itself is not changed.
@@ -96,9 +98,9 @@ func Texts(v any, s *scrub.Scrubber) (any, error) {
 
 // walker masks one output.
 type walker struct {
-	masks     []*hcl.Mask     // that apply to the caller
-	path      []string        // of the current value
-	isChanged map[string]bool // the members of the output in which something was masked
+	masks     []hcl.AppliedMask // that apply to the caller
+	path      []string          // of the current value
+	isChanged map[string]bool   // the members of the output in which something was masked
 }
 
 // value returns a value with what is masked in it, and whether anything is.
@@ -158,7 +160,7 @@ func (w *walker) member(v any) (_ any, changed bool, err error) {
 func (w *walker) strictest() (found *hcl.Mask) {
 	for _, m := range w.masks {
 		if m.Matches(w.path) && (found == nil || m.With.IsStricter(found.With)) {
-			found = m
+			found = m.Mask
 		}
 	}
 	return found

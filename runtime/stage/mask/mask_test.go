@@ -12,10 +12,10 @@ import (
 )
 
 // maskOf returns a mask of members.
-func maskOf(name string, with eval.MaskWith, members ...string) *hcl.Mask {
+func maskOf(name string, with eval.MaskWith, members ...string) hcl.AppliedMask {
 	m := &hcl.Mask{Mask: &eval.Mask{Name: name, With: with}, Key: []byte("0123456789abcdef")}
 	m.SetMembers(members)
-	return m
+	return hcl.AppliedMask{Mask: m}
 }
 
 // shown returns an output as a caller sees it, as JSON.
@@ -57,30 +57,30 @@ func compact(t *testing.T, text string) string {
 func TestMembersAreMasked(t *testing.T) {
 	for _, x := range []struct {
 		name, output, want string
-		masks              []*hcl.Mask
+		masks              []hcl.AppliedMask
 	}{
 		{"a name at every depth", `{"rows":[{"email":"ada@example.com","id":1,"more":{"email":"b@c.de"}}]}`,
 			`{"rows":[{"email":"(masked)","id":1,"more":{"email":"(masked)"}}]}`,
-			[]*hcl.Mask{maskOf("m", eval.MaskHide, "email")}},
+			[]hcl.AppliedMask{maskOf("m", eval.MaskHide, "email")}},
 		{"not the members of the backend", `{"status":200,"body":{"status":"paid"}}`,
-			`{"body":{"status":"(masked)"},"status":200}`, []*hcl.Mask{maskOf("m", eval.MaskHide, "status")}},
+			`{"body":{"status":"(masked)"},"status":200}`, []hcl.AppliedMask{maskOf("m", eval.MaskHide, "status")}},
 		{"the end of a path", `{"body":{"customer":{"address":{"street":"A 1","zip":1}},"address":{"street":"B 2"}}}`,
 			`{"body":{"address":{"street":"B 2"},"customer":{"address":{"street":"(masked)","zip":null}}}}`,
-			[]*hcl.Mask{maskOf("m", eval.MaskHide, "customer.address.*")}},
+			[]hcl.AppliedMask{maskOf("m", eval.MaskHide, "customer.address.*")}},
 		{"what is no text", `{"body":{"a":1,"b":true,"c":[1,"x"],"d":{"e":1},"f":null}}`,
 			`{"body":{"a":null,"b":null,"c":[null,"(masked)"],"d":null,"f":null}}`,
-			[]*hcl.Mask{maskOf("m", eval.MaskHide, "a", "b", "c", "d", "f")}},
+			[]hcl.AppliedMask{maskOf("m", eval.MaskHide, "a", "b", "c", "d", "f")}},
 		{"a part of a text", `{"body":{"a":"ada.l@example.com","b":"ab@example.com","c":"DE89 3704 0044 0532 0130 00",` +
 			`"d":"+49 30 1234567","e":"Lovelace","f":"Ada","g":12345678}}`,
 			`{"body":{"a":"a***@example.com","b":"***@example.com","c":"***0 00","d":"***4567","e":"***ce",` +
 				`"f":"(masked)","g":null}}`,
-			[]*hcl.Mask{maskOf("m", eval.MaskPartial, "?", "a", "b", "c", "d", "e", "f", "g")}},
+			[]hcl.AppliedMask{maskOf("m", eval.MaskPartial, "?", "a", "b", "c", "d", "e", "f", "g")}},
 		{"the strictest decides", `{"body":{"email":"ada@example.com"}}`, `{"body":{"email":"(masked)"}}`,
-			[]*hcl.Mask{maskOf("a", eval.MaskPartial, "email"), maskOf("b", eval.MaskHide, "e*")}},
+			[]hcl.AppliedMask{maskOf("a", eval.MaskPartial, "email"), maskOf("b", eval.MaskHide, "e*")}},
 		{"a text that is JSON", `{"stdout":"{\"email\":\"ada@example.com\"}","code":0}`,
-			`{"code":0,"stdout":"{\"email\":\"(masked)\"}"}`, []*hcl.Mask{maskOf("m", eval.MaskHide, "email")}},
+			`{"code":0,"stdout":"{\"email\":\"(masked)\"}"}`, []hcl.AppliedMask{maskOf("m", eval.MaskHide, "email")}},
 		{"a text that two readers read differently", `{"stdout":"{\"a\":1,\"a\":\"ada@example.com\"}"}`,
-			`{"stdout":"(masked)"}`, []*hcl.Mask{maskOf("m", eval.MaskHide, "email")}},
+			`{"stdout":"(masked)"}`, []hcl.AppliedMask{maskOf("m", eval.MaskHide, "email")}},
 	} {
 		if got := shown(t, &hcl.Backend{Masks: x.masks}, nil, x.output); got != x.want {
 			t.Errorf("%s: %s, want %s", x.name, got, x.want)
@@ -93,7 +93,7 @@ func TestHashesAreTheSameForTheSameValueOfOneMask(t *testing.T) {
 	hashed := func(name string) map[string]any {
 		m := maskOf(name, eval.MaskHash, "id", "other", "next")
 		var got struct{ Body map[string]any }
-		text := shown(t, &hcl.Backend{Masks: []*hcl.Mask{m}}, nil, output)
+		text := shown(t, &hcl.Backend{Masks: []hcl.AppliedMask{m}}, nil, output)
 		if err := json.Unmarshal([]byte(text), &got); err != nil {
 			t.Fatal(err)
 		}
@@ -110,15 +110,15 @@ func TestHashesAreTheSameForTheSameValueOfOneMask(t *testing.T) {
 
 func TestALiftedMaskShowsTheValue(t *testing.T) {
 	a, b := maskOf("a", eval.MaskHide, "email"), maskOf("b", eval.MaskPartial, "email")
-	backend := &hcl.Backend{Masks: []*hcl.Mask{a, b}}
+	backend := &hcl.Backend{Masks: []hcl.AppliedMask{a, b}}
 	const output = `{"rows":[{"email":"ada@example.com"}]}`
 	for _, x := range []struct {
 		lifted []*eval.Mask
 		want   string
 	}{
 		{nil, `{"rows":[{"email":"(masked)"}]}`},
-		{[]*eval.Mask{a.Mask}, `{"rows":[{"email":"a***@example.com"}]}`},
-		{[]*eval.Mask{a.Mask, b.Mask}, output},
+		{[]*eval.Mask{a.Mask.Mask}, `{"rows":[{"email":"a***@example.com"}]}`},
+		{[]*eval.Mask{a.Mask.Mask, b.Mask.Mask}, output},
 	} {
 		if got := shown(t, backend, x.lifted, output); got != x.want {
 			t.Errorf("%d masks lifted: %s, want %s", len(x.lifted), got, x.want)
@@ -128,7 +128,7 @@ func TestALiftedMaskShowsTheValue(t *testing.T) {
 
 // The text of which other members are made is masked with them.
 func TestTheTextOfMaskedMembersIsMasked(t *testing.T) {
-	b := &hcl.Backend{Masks: []*hcl.Mask{maskOf("m", eval.MaskHide, "email")},
+	b := &hcl.Backend{Masks: []hcl.AppliedMask{maskOf("m", eval.MaskHide, "email")},
 		Effects: hcl.Effects{TextOf: map[string]string{"stdout": "rows"}}}
 	got := shown(t, b, nil, `{"stdout":"email\nada@example.com\n","rows":[{"email":"ada@example.com"}],"code":0}`)
 	if want := `{"code":0,"rows":[{"email":"(masked)"}],"stdout":"(masked)"}`; got != want {

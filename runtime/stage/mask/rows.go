@@ -11,7 +11,7 @@ import (
 // rowReader reads rows as the caller may see them.
 type rowReader struct {
 	adapters.RowReader
-	masks   []*hcl.Mask
+	masks   []hcl.AppliedMask
 	columns []string
 }
 

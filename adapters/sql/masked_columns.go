@@ -1,0 +1,492 @@
+package sql
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"hatchel/hcl"
+	"hatchel/hcl/eval"
+	"hatchel/hcl/template/sqltext"
+)
+
+// MaskedColumns implements hcl.ColumnDeriver. A column under another name, and one that is computed from a masked
+// column, are masked as well. Only counts, sums and averages of a masked column are not, and whether it is null. What
+// views and functions of the database compute is not seen.
+func (b *block) MaskedColumns(mask *eval.Mask) ([]string, error) {
+	if b.Statement != nil {
+		return nil, hcl.Blame(&b.Statement, "Mask %q applies to the connection %q, and a caller who writes the "+
+			"statement could give a masked column another name, as in SELECT lower(email) AS x. Use a connection to "+
+			"which no mask applies and whose login may not read the columns, or only views without them.",
+			mask.Name, b.connection)
+	}
+	found := map[string]bool{}
+	for _, statement := range b.statements() {
+		for _, sample := range statement.Samples() {
+			s := newMaskScan(sample.Text, b.dialect, mask)
+			if s.run(); s.problem != "" {
+				return nil, hcl.Blame(statement, "%s", s.problem)
+			}
+			maps.Copy(found, s.derived)
+			for _, name := range mask.ColumnsOf(s.tables) {
+				found[name] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(found)), nil
+}
+
+// maskScan follows the columns that a mask names through one statement, to the columns of its result.
+type maskScan struct {
+	tokens  []string
+	closes  []int      // for each token that is a parenthesis, the one that closes it
+	tables  [][]string // that the statement names
+	whole   []string   // the names by which it names them, of which each is a row
+	hasRows bool       // a name of a table stands for its row
+	mask    *eval.Mask
+	derived map[string]bool // names of columns that hold masked values
+	problem string          // why the columns cannot be followed
+}
+
+// stringToken begins the token of a text in quotes. It is a name that no statement has.
+const stringToken = "\"\x00"
+
+func newMaskScan(text string, dialect sqltext.Dialect, mask *eval.Mask) *maskScan {
+	named := withoutText(text, dialect, func(content string) string {
+		return " " + stringToken + strings.ReplaceAll(content, `"`, `""`) + `" `
+	})
+	s := &maskScan{tokens: sqlToken.FindAllString(named, -1), mask: mask, derived: map[string]bool{},
+		hasRows: dialect == sqltext.PostgreSQL}
+	s.closes = make([]int, len(s.tokens))
+	var open []int
+	for i, token := range s.tokens {
+		s.closes[i] = len(s.tokens)
+		switch {
+		case token == "(":
+			open = append(open, i)
+		case token == ")" && len(open) > 0:
+			s.closes[open[len(open)-1]] = i
+			open = open[:len(open)-1]
+		}
+	}
+	for _, found := range tablesOf(text, dialect) {
+		for _, table := range found {
+			s.tables = append(s.tables, nameParts.FindAllString(table, -1))
+		}
+	}
+	return s
+}
+
+// run follows the columns until no further one is found: a name may be used before it is defined.
+func (s *maskScan) run() {
+	for known := -1; known < len(s.derived)+len(s.whole) && s.problem == ""; {
+		known = len(s.derived) + len(s.whole)
+		s.name(s.query(0, len(s.tokens)), "the statement")
+	}
+}
+
+// selected is a column of a query.
+type selected struct {
+	name   string // empty for an expression without one
+	masked bool
+	star   bool // any number of columns, with the names of their tables
+}
+
+// name notes the masked columns of a query by their names.
+func (s *maskScan) name(columns []selected, of string) {
+	for _, c := range columns {
+		switch {
+		case !c.masked:
+		case c.name != "":
+			s.derived[c.name] = true
+		case s.problem == "":
+			s.problem = fmt.Sprintf("A column of %s is computed from what mask %q masks, and has no name. Give it one: "+
+				"… AS name. It is masked by that name.", of, s.mask.Name)
+		}
+	}
+}
+
+// word returns a token in upper case; a name in quotes is no word.
+func (s *maskScan) word(i int) string {
+	if i < 0 || i >= len(s.tokens) {
+		return ""
+	}
+	return strings.ToUpper(s.tokens[i])
+}
+
+var (
+	// setWords come between the branches of a query.
+	setWords = wordSet("UNION EXCEPT INTERSECT MINUS")
+	// listEnds end the columns of a query.
+	listEnds = wordSet("FROM WHERE GROUP HAVING ORDER LIMIT WINDOW FETCH OFFSET FOR INTO UNION EXCEPT INTERSECT " +
+		"MINUS QUALIFY ;")
+	// fromEnds end the tables of a query.
+	fromEnds = wordSet("WHERE GROUP HAVING ORDER LIMIT WINDOW FETCH OFFSET FOR UNION EXCEPT INTERSECT MINUS SET " +
+		"RETURNING VALUES SELECT ;")
+	// leadWords come before the columns of a query.
+	leadWords = wordSet("ALL DISTINCT DISTINCTROW HIGH_PRIORITY STRAIGHT_JOIN SQL_SMALL_RESULT SQL_BIG_RESULT " +
+		"SQL_BUFFER_RESULT SQL_NO_CACHE SQL_CACHE SQL_CALC_FOUND_ROWS")
+	// fromWords come before a table.
+	fromWords = wordSet("FROM JOIN LATERAL AS ONLY USING INTO UPDATE INNER LEFT RIGHT FULL OUTER CROSS NATURAL")
+	// hintWords come before parentheses that hold no table.
+	hintWords = wordSet("USING INDEX KEY BERNOULLI SYSTEM REPEATABLE PARTITION")
+	// operandEnds end an operand; after another operator word, a name is an operand, too.
+	operandEnds = wordSet("END NULL TRUE FALSE")
+	// operatorWords stand between operands.
+	operatorWords = wordSet("AND OR NOT IN IS LIKE ILIKE BETWEEN CASE WHEN THEN ELSE DISTINCT COLLATE DIV MOD XOR " +
+		"REGEXP RLIKE GLOB MATCH SIMILAR TO ESCAPE ALL ANY SOME AT BY INTERVAL CAST OVER FILTER WITHIN AS ORDER")
+	// countingWords are functions whose results tell nothing of one value.
+	countingWords = wordSet("COUNT SUM AVG TOTAL STD STDDEV STDDEV_POP STDDEV_SAMP VARIANCE VAR_POP VAR_SAMP EXISTS " +
+		"OVER FILTER ROW_NUMBER RANK DENSE_RANK NTILE")
+)
+
+// query follows the query in [i, end) and returns its columns.
+func (s *maskScan) query(i, end int) (columns []selected) {
+	i = s.with(i, end)
+	writes := tableVerbs[s.word(i)]
+	branches := 0
+	add := func(branch []selected) {
+		if branches++; branches == 1 {
+			columns = branch
+		} else {
+			columns = s.unite(columns, branch)
+		}
+	}
+	for i < end && s.problem == "" {
+		switch word := s.word(i); {
+		case s.beginsQuery(i) && (branches == 0 || setWords[s.word(i-1)] || leadWords[s.word(i-1)]):
+			add(s.query(i+1, s.closes[i]))
+			i = s.closes[i] + 1
+		case word == "SELECT" || word == "RETURNING":
+			var branch []selected
+			if branch, i = s.list(i+1, end); word == "RETURNING" {
+				columns = branch
+			} else if !writes {
+				add(branch)
+			}
+			if s.word(i) == "FROM" {
+				i = s.from(i+1, end)
+			}
+		case word == "(":
+			i = s.closes[i] + 1
+		case word == "USING" || word == "FROM" && branches == 0: // of a statement that writes
+			i = s.from(i+1, end)
+		default:
+			i++
+		}
+	}
+	return columns
+}
+
+// beginsQuery reports whether a token is a parenthesis around a query.
+func (s *maskScan) beginsQuery(i int) bool {
+	if s.word(i) != "(" {
+		return false
+	}
+	switch s.word(i + 1) {
+	case "SELECT", "WITH", "VALUES":
+		return true
+	}
+	return s.beginsQuery(i + 1)
+}
+
+// with follows the queries that WITH names, and returns where the query after them begins.
+func (s *maskScan) with(i, end int) int {
+	if s.word(i) != "WITH" {
+		return i
+	}
+	if i++; s.word(i) == "RECURSIVE" {
+		i++
+	}
+	for i < end {
+		name := i
+		var names []string
+		if i++; s.word(i) == "(" {
+			names = s.nameList(i)
+			i = s.closes[i] + 1
+		}
+		for s.word(i) == "AS" || s.word(i) == "NOT" || s.word(i) == "MATERIALIZED" {
+			i++
+		}
+		if s.word(i) != "(" {
+			return i
+		}
+		s.rename(s.query(i+1, s.closes[i]), names, s.tokens[name])
+		if i = s.closes[i] + 1; s.word(i) != "," {
+			return i
+		}
+		i++
+	}
+	return end
+}
+
+// rename notes the masked columns of a query in FROM or WITH, whose columns may have other names there.
+func (s *maskScan) rename(columns []selected, names []string, of string) {
+	if names == nil {
+		s.name(columns, of)
+		return
+	}
+	for i, c := range columns {
+		switch {
+		case c.star && s.problem == "":
+			s.problem = fmt.Sprintf("%s gives other names to the columns of *, so what mask %q masks cannot be "+
+				"followed. Write the columns in place of *.", of, s.mask.Name)
+		case i < len(names) && (c.masked || s.isMasked(c.name)):
+			s.derived[names[i]] = true
+		}
+	}
+}
+
+// unite returns the columns of two branches, which have the names of the first.
+func (s *maskScan) unite(first, second []selected) []selected {
+	isStar := func(c selected) bool { return c.star }
+	if (slices.ContainsFunc(first, isStar) || slices.ContainsFunc(second, isStar)) && s.problem == "" {
+		s.problem = fmt.Sprintf("The branches of the statement have columns of *, which have the names of the first "+
+			"branch, so what mask %q masks cannot be followed. Write the columns in place of *.", s.mask.Name)
+	}
+	united := slices.Clone(first)
+	for i := range united {
+		if i >= len(second) {
+			break
+		}
+		sameName := strings.EqualFold(first[i].name, second[i].name)
+		united[i].masked = first[i].masked || second[i].masked || !sameName && s.isMasked(second[i].name)
+	}
+	return united
+}
+
+// nameList returns the names in parentheses.
+func (s *maskScan) nameList(open int) []string {
+	names := []string{}
+	for i := open + 1; i < s.closes[open]; i++ {
+		if s.tokens[i] != "," {
+			names = append(names, lastName(s.tokens[i]))
+			for i+1 < s.closes[open] && s.tokens[i+1] != "," { // its type
+				i++
+			}
+		}
+	}
+	return names
+}
+
+// lastName returns the last part of a name as a result has it.
+func lastName(token string) string {
+	parts := nameParts.FindAllString(token, -1)
+	if len(parts) == 0 {
+		return ""
+	}
+	last := parts[len(parts)-1]
+	if quote := last[:1]; strings.Contains("\"`[", quote) {
+		last = last[1 : len(last)-1]
+		return strings.ReplaceAll(last, quote+quote, quote)
+	}
+	return last
+}
+
+// isName reports whether a token is a name, perhaps with that of its table.
+func isName(token string) bool {
+	return !strings.HasPrefix(token, stringToken) && nameParts.FindString(token) != "" && token != "*" &&
+		strings.HasPrefix(token, nameParts.FindString(token))
+}
+
+// isMasked reports whether a column of that name holds masked values.
+func (s *maskScan) isMasked(name string) bool {
+	return name != "" && (s.mask.NamesColumn(s.tables, name) || s.isDerived(name))
+}
+
+func (s *maskScan) isDerived(name string) bool {
+	for known := range s.derived {
+		if strings.EqualFold(known, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// list returns the columns that begin at a token, and where they end.
+func (s *maskScan) list(i, end int) (columns []selected, _ int) {
+	for leadWords[s.word(i)] {
+		if i++; s.word(i) == "ON" && s.word(i+1) == "(" { // DISTINCT ON
+			i = s.closes[i+1] + 1
+		}
+	}
+	from := i
+	for ; i <= end; i++ {
+		word := s.word(i)
+		switch {
+		case i < end && word == "(":
+			i = min(s.closes[i], end-1)
+		case i == end || word == "," || listEnds[word] && !s.isOperand(from, i):
+			if from < i {
+				columns = append(columns, s.column(from, i))
+			}
+			if from = i + 1; word != "," {
+				return columns, i
+			}
+		}
+	}
+	return columns, end
+}
+
+// isOperand reports whether a word that ends columns elsewhere is a part of an expression, as in IS DISTINCT FROM.
+func (s *maskScan) isOperand(from, i int) bool {
+	return s.word(i) == "FROM" && s.word(i-1) == "DISTINCT" && i-1 > from
+}
+
+// column returns the column that the tokens in [i, end) give.
+func (s *maskScan) column(i, end int) (c selected) {
+	last := s.tokens[end-1]
+	alone := end-i == 1
+	switch {
+	case alone && strings.HasSuffix(last, "*"):
+		return selected{star: true}
+	case alone && isName(last):
+		c.name = lastName(last)
+		c.masked = s.isDerived(c.name) || s.isWholeRow(last)
+		return c
+	case s.word(end-2) == "AS":
+		c.name, end = lastName(last), end-2
+	case s.isAlias(end - 1):
+		c.name, end = lastName(last), end-1
+	}
+	c.masked = s.reads(i, end)
+	if end-i == 1 && isName(s.tokens[i]) && strings.EqualFold(lastName(s.tokens[i]), c.name) {
+		c.masked = s.isDerived(c.name) || s.isWholeRow(s.tokens[i])
+	}
+	return c
+}
+
+// isAlias reports whether the token after an operand is its name.
+func (s *maskScan) isAlias(i int) bool {
+	if !isName(s.tokens[i]) || operandEnds[s.word(i)] || strings.Contains(s.tokens[i], ".") {
+		return false
+	}
+	before := s.tokens[i-1]
+	return before == ")" || before == "]" || strings.HasPrefix(before, stringToken) || operandEnds[s.word(i-1)] ||
+		isName(before) && !operatorWords[s.word(i-1)] || before[len(before)-1] >= '0' && before[len(before)-1] <= '9'
+}
+
+// isWholeRow reports whether a name is that of a table, which stands for its row.
+func (s *maskScan) isWholeRow(token string) bool {
+	return s.hasRows && slices.ContainsFunc(s.whole, func(name string) bool { return strings.EqualFold(name, lastName(token)) })
+}
+
+// jsonWords are functions that keep the names of the columns of a row.
+var jsonWords = wordSet("ROW_TO_JSON TO_JSON TO_JSONB JSON_AGG JSONB_AGG")
+
+// reads reports whether the expression in [i, end) tells of masked values.
+func (s *maskScan) reads(i, end int) bool {
+	for ; i < end; i++ {
+		token := s.tokens[i]
+		switch {
+		case token == "(" && countingWords[s.word(i-1)]:
+			i = s.closes[i]
+		case s.beginsQuery(i):
+			for _, c := range s.query(i+1, s.closes[i]) {
+				if c.masked || c.star || s.isMasked(c.name) {
+					return true
+				}
+			}
+			if s.word(i+1) == "VALUES" && s.reads(i+2, s.closes[i]) {
+				return true
+			}
+			i = s.closes[i]
+		case strings.HasPrefix(token, stringToken):
+			if slices.ContainsFunc(strings.FieldsFunc(token[len(stringToken):len(token)-1], isPathMark),
+				s.mask.NamesPart) {
+				return true
+			}
+		case !isName(token) || s.word(i+1) == "(":
+		case s.isWholeRow(token) && !(s.word(i-1) == "(" && jsonWords[s.word(i-2)]):
+			return true
+		case s.word(i+1) == "IS" && (s.word(i+2) == "NULL" || s.word(i+2) == "NOT" && s.word(i+3) == "NULL"):
+		case s.isMasked(lastName(token)):
+			return true
+		}
+	}
+	return false
+}
+
+// isPathMark reports whether a character separates the names of a path into JSON, as in $.customer.email.
+func isPathMark(r rune) bool { return strings.ContainsRune("$.[]{}, \"'", r) }
+
+// from follows the tables that begin at a token, and returns where they end.
+func (s *maskScan) from(i, end int) int {
+	isCondition := false
+	for ; i < end && s.problem == ""; i++ {
+		word := s.word(i)
+		switch {
+		case fromEnds[word]:
+			return i
+		case word == "ON":
+			isCondition = true
+		case word == "JOIN" || word == ",":
+			isCondition = false
+		case word != "(":
+			if !isCondition && isName(s.tokens[i]) && !operatorWords[word] {
+				s.addWhole(s.tokens[i])
+			}
+		case isCondition || hintWords[s.word(i-1)]:
+			i = s.closes[i]
+		case s.beginsQuery(i):
+			i = s.table(i)
+		case isName(s.tokens[i-1]) && !fromWords[s.word(i-1)]:
+			s.call(i)
+			i = s.closes[i]
+		default: // joined tables
+			s.from(i+1, s.closes[i])
+			i = s.closes[i]
+		}
+	}
+	return end
+}
+
+// call looks at a function in FROM, or at the names of the columns of a table.
+func (s *maskScan) call(open int) {
+	name := s.tokens[open-1]
+	before := open - 2
+	if s.word(before) == "AS" {
+		before--
+	}
+	isAlias := before >= 0 && isName(s.tokens[before]) && !fromWords[s.word(before)]
+	switch {
+	case s.problem != "" || s.tokens[max(before, 0)] == ")":
+	case isAlias:
+		s.problem = fmt.Sprintf("%s gives other names to the columns of %s, so what mask %q masks cannot be followed. "+
+			"Use the names of the columns.", name, s.tokens[before], s.mask.Name)
+	case s.reads(open+1, s.closes[open]):
+		s.problem = fmt.Sprintf("%s in FROM reads what mask %q masks, and what it returns cannot be followed. Return "+
+			"the column itself.", name, s.mask.Name)
+	}
+}
+
+// addWhole notes the name of a table in FROM, or its alias.
+func (s *maskScan) addWhole(token string) {
+	if name := lastName(token); !slices.Contains(s.whole, name) {
+		s.whole = append(s.whole, name)
+	}
+}
+
+// table follows a query in FROM, and returns its last token.
+func (s *maskScan) table(open int) int {
+	columns := s.query(open+1, s.closes[open])
+	i := s.closes[open] + 1
+	if s.word(i) == "AS" {
+		i++
+	}
+	of, names := "a query in FROM", []string(nil)
+	if i < len(s.tokens) && isName(s.tokens[i]) && !fromEnds[s.word(i)] && !operatorWords[s.word(i)] &&
+		s.word(i) != "JOIN" && s.word(i) != "ON" {
+		of = s.tokens[i]
+		if s.addWhole(of); s.word(i+1) == "(" {
+			names = s.nameList(i + 1)
+			s.rename(columns, names, of)
+			return s.closes[i+1]
+		}
+	} else {
+		i--
+	}
+	s.rename(columns, names, of)
+	return i
+}
