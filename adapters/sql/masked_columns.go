@@ -101,8 +101,8 @@ func (s *maskScan) name(columns []selected, of string) {
 		case c.name != "":
 			s.derived[c.name] = true
 		case s.problem == "":
-			s.problem = fmt.Sprintf("A column of %s is computed from what mask %q masks, and has no name. Give it one: "+
-				"… AS name. It is masked by that name.", of, s.mask.Name)
+			s.problem = fmt.Sprintf("A column of %s is computed from what mask %q masks, and has no name. Give it "+
+				"one: … AS name. It is masked by that name.", of, s.mask.Name)
 		}
 	}
 }
@@ -369,7 +369,8 @@ func (s *maskScan) isAlias(i int) bool {
 
 // isWholeRow reports whether a name is that of a table, which stands for its row.
 func (s *maskScan) isWholeRow(token string) bool {
-	return s.hasRows && slices.ContainsFunc(s.whole, func(name string) bool { return strings.EqualFold(name, lastName(token)) })
+	name := lastName(token)
+	return s.hasRows && slices.ContainsFunc(s.whole, func(row string) bool { return strings.EqualFold(row, name) })
 }
 
 // jsonWords are functions that keep the names of the columns of a row.

@@ -182,6 +182,48 @@ func (r deferredRow) AppendJSON(dst []byte) []byte { return r.result.appendRow(d
 
 func (r deferredRow) Value() (any, error) { return r.result.object(r.index), nil }
 
+// Columns implements adapters.Rows.
+func (t *resultSet) Columns() []string {
+	if t.columns == nil {
+		return nil
+	}
+	names := make([]string, len(t.columns.columns))
+	for i, c := range t.columns.columns {
+		names[i] = c.name
+	}
+	return names
+}
+
+// WithCells implements adapters.Rows.
+func (t *resultSet) WithCells(change func(column int, cell any) (any, error)) (value.LazyJSON, error) {
+	return t.withCells(0, t.rows, change)
+}
+
+func (t *resultSet) withCells(from, to int, change func(int, any) (any, error)) (*resultSet, error) {
+	n := len(t.Columns())
+	other := &resultSet{columns: t.columns, cells: slices.Clone(t.cells[from*n : to*n]), rows: to - from,
+		maxRows: t.maxRows, size: t.size, truncated: t.truncated}
+	for i, cell := range other.cells {
+		if number, ok := cell.(int64); ok {
+			cell = int(number)
+		}
+		var err error
+		if other.cells[i], err = change(i%n, cell); err != nil {
+			return nil, err
+		}
+	}
+	return other, nil
+}
+
+// Columns implements adapters.Rows.
+func (r deferredRow) Columns() []string { return r.result.Columns() }
+
+// WithCells implements adapters.Rows.
+func (r deferredRow) WithCells(change func(column int, cell any) (any, error)) (value.LazyJSON, error) {
+	other, err := r.result.withCells(r.index, r.index+1, change)
+	return deferredRow{other, 0}, err
+}
+
 // setColumns sets the columns of the rows added next. All executions of one result have the same
 // columns.
 func (t *resultSet) setColumns(c *resultColumns) error {

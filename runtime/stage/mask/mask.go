@@ -7,6 +7,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base32"
+	"hash"
 	"maps"
 	"reflect"
 	"slices"
@@ -103,10 +104,23 @@ type walker struct {
 	isChanged map[string]bool   // the members of the output in which something was masked
 }
 
+// rows masks rows without a copy of each, in the order of their columns.
+func (w *walker) rows(rows adapters.Rows) (_ any, changed bool, err error) {
+	c := newColumns(w, rows.Columns())
+	masked, err := rows.WithCells(c.mask)
+	if err != nil || !c.changed {
+		return rows, false, err
+	}
+	return masked, true, nil
+}
+
 // value returns a value with what is masked in it, and whether anything is.
 func (w *walker) value(v any) (_ any, changed bool, err error) {
-	if content, ok := v.(*adapters.Content); ok {
-		return w.content(content)
+	switch v := v.(type) {
+	case *adapters.Content:
+		return w.content(v)
+	case adapters.Rows:
+		return w.rows(v)
 	}
 	if v, err = value.Resolve(v); err != nil {
 		return nil, false, err
@@ -184,8 +198,23 @@ func (w *walker) list(list []any) (_ any, changed bool, err error) {
 	return masked, changed, nil
 }
 
+// mayBeJSON reports whether a text begins as a JSON object or list does.
+func mayBeJSON(text string) bool {
+	for i := range len(text) {
+		switch text[i] {
+		case ' ', '\t', '\r', '\n':
+		default:
+			return text[i] == '{' || text[i] == '['
+		}
+	}
+	return false
+}
+
 // text masks the members of a text that is a JSON object or list, such as a body that was read as text.
 func (w *walker) text(text string) (_ any, changed bool, err error) {
+	if !mayBeJSON(text) {
+		return text, false, nil
+	}
 	if c := jsonscan.FirstByte(text, value.MaxDepth); c != '{' && c != '[' {
 		return text, false, nil
 	}
@@ -255,7 +284,7 @@ func replace(m *hcl.Mask, v any) any {
 		case eval.MaskPartial:
 			return partial(v)
 		case eval.MaskHash:
-			return hash(m, v)
+			return newHasher(m).text(v)
 		}
 		return eval.MaskedText
 	case value.LazyJSON:
@@ -266,7 +295,7 @@ func replace(m *hcl.Mask, v any) any {
 	}
 	if m.With == eval.MaskHash {
 		if text, err := value.Text(v); err == nil {
-			return hash(m, text)
+			return newHasher(m).text(text)
 		}
 	}
 	return nil
@@ -275,12 +304,30 @@ func replace(m *hcl.Mask, v any) any {
 // hashLength is how many characters of base32 a hash has: 80 bits.
 const hashLength = 16
 
-// hash returns the same text for the same value of the same mask.
-func hash(m *hcl.Mask, text string) string {
-	h := hmac.New(sha256.New, m.Key)
-	h.Write([]byte(m.Name + "\x00" + text))
-	return "m_" + strings.ToLower(base32.StdEncoding.EncodeToString(h.Sum(nil))[:hashLength])
+// hasher gives the same text for the same value of the same mask.
+type hasher struct {
+	hash.Hash
+	lead string
+	buf  []byte
 }
+
+func newHasher(m *hcl.Mask) *hasher {
+	return &hasher{Hash: hmac.New(sha256.New, m.Key), lead: m.Name + "\x00"}
+}
+
+func (h *hasher) text(text string) string {
+	h.Reset()
+	h.buf = append(append(h.buf[:0], h.lead...), text...)
+	h.Write(h.buf)
+	h.buf = h.Sum(h.buf[:0])
+	out := [2 + hashLength]byte{'m', '_'}
+	const bytes = hashLength * 5 / 8
+	hashAlphabet.Encode(out[2:], h.buf[:bytes])
+	return string(out[:])
+}
+
+// hashAlphabet is base32 in lower case.
+var hashAlphabet = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
 // stars stand for what partial leaves out. Their number tells nothing of it.
 const stars = "***"

@@ -11,8 +11,8 @@ import (
 // rowReader reads rows as the caller may see them.
 type rowReader struct {
 	adapters.RowReader
+	columns *columns
 	masks   []hcl.AppliedMask
-	columns []string
 }
 
 // Rows returns a reader that masks the rows of a backend before another one reads them.
@@ -21,24 +21,65 @@ func Rows(b *hcl.Backend, lifted []*eval.Mask, reader adapters.RowReader) adapte
 }
 
 // Begin implements adapters.RowReader.
-func (r *rowReader) Begin(columns []string) error {
-	r.columns = slices.Clone(columns)
-	return r.RowReader.Begin(columns)
+func (r *rowReader) Begin(names []string) error {
+	r.columns = newColumns(&walker{masks: r.masks, path: []string{"rows"}}, slices.Clone(names))
+	return r.RowReader.Begin(names)
 }
 
 // Row implements adapters.RowReader.
 func (r *rowReader) Row(cells []any) error {
-	w := walker{masks: r.masks}
 	masked := slices.Clone(cells)
-	for i, v := range cells {
-		if i >= len(r.columns) {
-			break
-		}
-		w.path = append(w.path[:0], "rows", r.columns[i])
+	for i, cell := range cells {
 		var err error
-		if masked[i], _, err = w.member(v); err != nil {
+		if masked[i], err = r.columns.mask(i, cell); err != nil {
 			return err
 		}
 	}
 	return r.RowReader.Row(masked)
+}
+
+// columns masks the cells of rows, which are where the walker is.
+type columns struct {
+	walker  *walker
+	names   []string
+	masks   []*hcl.Mask // of each column; nil for none
+	hashers []*hasher   // of each column that is hashed
+	changed bool        // a cell was masked
+}
+
+func newColumns(w *walker, names []string) *columns {
+	c := &columns{walker: w, names: names, masks: make([]*hcl.Mask, len(names)),
+		hashers: make([]*hasher, len(names))}
+	for i, name := range names {
+		w.path = append(w.path, name)
+		if c.masks[i] = w.strictest(); c.masks[i] != nil && c.masks[i].With == eval.MaskHash {
+			c.hashers[i] = newHasher(c.masks[i])
+		}
+		w.path = w.path[:len(w.path)-1]
+	}
+	return c
+}
+
+// mask returns a cell as the caller may see it.
+func (c *columns) mask(i int, cell any) (any, error) {
+	if m := c.masks[i]; m != nil {
+		c.changed = c.changed || cell != nil
+		if text, ok := cell.(string); ok && c.hashers[i] != nil {
+			return c.hashers[i].text(text), nil
+		}
+		return replace(m, cell), nil
+	}
+	switch v := cell.(type) {
+	case nil, bool, int, int64, float64:
+		return cell, nil
+	case string:
+		if !mayBeJSON(v) {
+			return cell, nil
+		}
+	}
+	c.walker.path = append(c.walker.path, c.names[i])
+	masked, changed, err := c.walker.value(cell)
+	c.walker.path = c.walker.path[:len(c.walker.path)-1]
+	c.changed = c.changed || changed
+	return masked, err
 }
