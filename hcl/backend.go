@@ -90,6 +90,30 @@ type DefaultResult struct {
 // isSet reports whether there is a default result.
 func (d DefaultResult) isSet() bool { return d.Member != "" || d.Text != "" || len(d.Members) > 0 }
 
+// DefaultType returns the type of the default result of a backend; nil for text, and for what is unknown.
+func (e *Effects) DefaultType() *schema.Type {
+	if e.Output == nil {
+		return nil
+	}
+	if e.Default.Member != "" {
+		m, ok := e.Output.Lookup(e.Default.Member)
+		if !ok || m.Type.Kind == schema.Any || m.Type.Kind == schema.String || m.Type.Kind == schema.Bytes {
+			return nil
+		}
+		return m.Type
+	}
+	var members []*schema.Member
+	for _, name := range e.Default.Members {
+		if m, ok := e.Output.Lookup(name); ok {
+			members = append(members, m)
+		}
+	}
+	if len(members) == 0 {
+		return nil
+	}
+	return schema.ObjectOf(members...)
+}
+
 // Diagnose converts an error of Describe, Check or of binding the backend into diagnostics, placed
 // at the blamed argument or at the block.
 func (b *Backend) Diagnose(err error) Diagnostics {

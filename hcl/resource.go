@@ -27,6 +27,7 @@ type Resource struct {
 	MimeType    string                // empty if it depends on the content: see MediaType
 	Size        int                   // in bytes; 0 if unknown
 	Annotations *Annotations
+	Format      string        // of a value that is sent as text: "" for JSON, "csv" or "markdown"
 	Text        *TextTemplate // exactly one of Text, Data and Body is set
 	Data        *Expr         // bytes, or a base64 string
 	// the output of the backend if neither is set: a text, bytes, or a value that is sent as JSON
@@ -45,8 +46,9 @@ const minRefresh = 100 * time.Millisecond
 type resourceDecoder struct {
 	*operationDecoder
 	resource *Resource
-	template string // as it is written
-	constant bool   // the content is known at load
+	template string   // as it is written
+	formats  []string // at most one
+	constant bool     // the content is known at load
 }
 
 func newResourceDecoder(l *loader, b sourceBlock) *resourceDecoder {
@@ -100,6 +102,7 @@ func (r *resourceDecoder) headSpec() decode.Spec {
 
 func (r *resourceDecoder) dataSpec() decode.Spec {
 	return decode.AtMostOneOf("the content of the resource",
+		formatField(&r.formats, false),
 		decode.Attr(&r.resource.Text, "text", "The content as text."),
 		decode.Attr(&r.resource.Data, "data",
 			"The content as bytes: filebase64(…), output.content with as = \"bytes\", or a base64 string."))

@@ -18,6 +18,8 @@ func (r *resourceDecoder) decodeBody() {
 	res, d := r.resource, r.dec
 	kind := ""
 	switch {
+	case len(r.formats) > 0:
+		kind = r.checkFormat()
 	case res.Text != nil:
 		kind = "text/plain"
 		if text, known := res.Text.Known(); known {
@@ -42,6 +44,27 @@ func (r *resourceDecoder) decodeBody() {
 			"A media type is two names separated by a slash, as in \"text/markdown\" or \"image/png\", not %q.",
 			res.MimeType)
 	}
+}
+
+// checkFormat decodes the content of a resource with a format, and returns its media type.
+func (r *resourceDecoder) checkFormat() (kind string) {
+	res, d := r.resource, r.dec
+	if len(res.Steps) != 1 || res.HasNamedSteps() {
+		d.Diags.Errorf(r.attrRange("format"), "No list of objects",
+			"format writes the output of the backend of a resource, and this one has no single backend. Write text.")
+		return ""
+	}
+	res.Body, kind = r.backendBody(res.Steps[0].Backend)
+	if r.formats[0] == jsonFormat || res.Body == nil {
+		return kind
+	}
+	if _, isTable := rowType(res.Body.Type()); !isTable {
+		d.Diags.Errorf(r.attrRange("format"), "No list of objects", "csv and markdown are for a list of "+
+			"objects, or for an object with one such list, and the output of this backend is %s.",
+			eval.TypePhrase(res.Body.Type()))
+	}
+	res.Format = r.formats[0]
+	return "text/" + res.Format
 }
 
 // backendBody returns the output of a backend that is the document, and its media type if known.

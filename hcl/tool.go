@@ -15,6 +15,7 @@ import (
 // Tool is one tool block.
 type Tool struct {
 	Operation
+	Answer
 	request string // digest of the request that it sends; empty for none, and for more than one
 
 	Title       string
@@ -42,6 +43,24 @@ type Tool struct {
 	ReturnsValidator *schema.Validator
 }
 
+// ResultType returns the type of the structured result as the configuration says it: declared, or that of the result or
+// of the backend; nil for an unknown one, and for none.
+func (t *Tool) ResultType() *schema.Type {
+	switch {
+	case t.Returns != nil:
+		return t.Returns
+	case t.Result != nil:
+		return t.Result.Type()
+	case len(t.Steps) != 1 || t.HasNamedSteps() || t.Text != nil || len(t.Content) > 0:
+		return nil
+	}
+	effects := t.Steps[0].Backend.Effects
+	if effects.Default.Content != "" { // what another server promises is no promise of the tool
+		return nil
+	}
+	return effects.DefaultType()
+}
+
 // toolDecoder decodes a tool: first its inputs, so that other tools can call it, then the rest.
 type toolDecoder struct {
 	*operationDecoder
@@ -55,7 +74,7 @@ func newToolDecoder(l *loader, b sourceBlock) *toolDecoder {
 	t := &toolDecoder{tool: &Tool{Listed: true}}
 	t.operationDecoder = newOperationDecoder(l, b, "tool", &t.tool.Operation)
 	t.result = t.tool
-	t.specs = toolSpecs{t.headSpec(), t.bodySpec(), decode.Spec{t.approvalField(), t.taskField(), t.cacheField()},
+	t.specs = toolSpecs{t.headSpec(), t.shapeSpec(), t.bodySpec(), decode.Spec{t.approvalField(), t.taskField(), t.cacheField()},
 		t.answerSpec(), errorSpec(&t.tool.Error, "a failed call")}
 	return t
 }
@@ -65,19 +84,22 @@ func (l *loader) declareTool(b sourceBlock) *toolDecoder {
 	t := newToolDecoder(l, b)
 	t.decodeName()
 	s := &t.specs
-	t.dec.CheckNames(b.Block, s.head, s.body, s.blocks, s.answer, s.failure, t.loader.blockSpecs.operation)
+	t.dec.CheckNames(b.Block, s.head, s.shape, s.body, s.blocks, s.answer, s.failure, t.loader.blockSpecs.operation)
 	t.dec.Fields(b.Block, s.head)
+	t.dec.Fields(b.Block, s.shape)
+	t.announceResultSize()
 	t.addKeyInput()
+	t.addAnswerInputs()
 	t.inputs.buildInputType()
 	return t
 }
 
 // toolSpecs are the parts of the spec of a tool block, in decoding order.
-type toolSpecs struct{ head, body, blocks, answer, failure decode.Spec }
+type toolSpecs struct{ head, shape, body, blocks, answer, failure decode.Spec }
 
 // toolSpec is the spec of a tool block without its backend, in the order of the reference.
 func toolSpec(t *toolDecoder) decode.Spec {
-	return decode.Join(t.specs.head, t.specs.body, t.specs.blocks, t.specs.answer, t.specs.failure)
+	return decode.Join(t.specs.head, t.specs.body, t.specs.blocks, t.specs.answer, t.specs.shape, t.specs.failure)
 }
 
 func (t *toolDecoder) headSpec() decode.Spec {
@@ -95,7 +117,8 @@ func (t *toolDecoder) headSpec() decode.Spec {
 		t.timeoutField("The timeout of a whole call."),
 		decode.Attr(&t.tool.MaxText, "max_text", "The maximum amount of text that a model receives. Longer text is "+
 			"truncated, with a notice. A structured result may have four times as much: a longer list is cut, with a "+
-			"notice, and any other value fails the call.").DefaultDoc("64KiB"),
+			"notice, and any other value fails the call. More than 50000 bytes are also announced to the client, as "+
+			"anthropic/maxResultSizeChars.").DefaultDoc("64KiB"),
 		t.requiresField(),
 		t.enabledField(),
 		t.guard(limitField(&t.tool.Limit, "A limit on the rate and concurrency of the tool.")),
@@ -155,6 +178,7 @@ func (t *toolDecoder) decode() {
 		t.deliverDefault()
 	}
 	t.requireWhole()
+	t.checkAnswer()
 	t.tool.Digest = t.digest()
 	t.tool.request = t.loader.requestDigest(t.block)
 }

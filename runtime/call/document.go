@@ -14,6 +14,7 @@ import (
 	"hatchel/runtime/stage/elicit"
 	"hatchel/runtime/stage/failure"
 	"hatchel/runtime/stage/result"
+	"hatchel/runtime/stage/rows"
 )
 
 // Resource is one compiled resource: one document, or those of a URI template.
@@ -87,8 +88,14 @@ func (r *Resource) contents(uri string) writeDocument {
 				_, err = result.AppendText(nil, v)
 				return nil, failure.AsFault(err)
 			}
+			b = scrubber.JSON(b)
+			if list, ok := rows.Find(b, r.Resource.Body.Type()); ok && r.Resource.Format != "" {
+				if table, ok := list.Write(r.Resource.Format, r.Resource.Body.Type()); ok {
+					b = scrubber.Bytes(table.Whole())
+				}
+			}
 			size = len(b)
-			dst = value.AppendString(append(dst, `,"text":`...), string(scrubber.JSON(b)))
+			dst = value.AppendString(append(dst, `,"text":`...), string(b))
 		}
 		return append(dst, "}]"...), result.CheckDocumentSize(size)
 	}

@@ -117,9 +117,9 @@ func (c *engine) shape() error {
 // encode makes the bytes of the reply. The result of a step is not encoded.
 func (c *engine) encode() error {
 	if c.caller == nil {
-		return nil
+		return c.program.Shaper.Project(&c.result, c.frame.Input)
 	}
-	if err := c.program.Shaper.Encode(&c.result); err != nil {
+	if err := c.program.Shaper.Encode(&c.result, c.frame.Input); err != nil {
 		return c.clock.cause(err)
 	}
 	return nil

@@ -105,6 +105,10 @@ type Outcome struct {
 	// the output schema that they see.
 	Wrap bool
 
+	// Truncated says in a sentence that a limit has cut the result, and how to get the rest; empty for a complete one. It
+	// is a member of the wrapped form, because some clients give their model the structured content alone.
+	Truncated string
+
 	Questions *Questions // instead of all else: input that is required first, for modern callers; or after ErrSuspended
 
 	// Task, instead of all else, is the members of the task that the call has become, as encoded
@@ -140,7 +144,7 @@ func (o *Outcome) appendResult(dst []byte, r Revision, server *Info) []byte {
 		}
 		dst = o.Structured.AppendJSON(dst)
 		if wrap {
-			dst = append(dst, '}')
+			dst = append(AppendMember(dst, "truncated", o.Truncated), '}')
 		}
 	}
 	if o.IsError {

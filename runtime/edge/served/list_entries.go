@@ -39,10 +39,14 @@ func appendOutputSchema(dst []byte, t *schema.Type, legacy bool) []byte {
 	}
 	dst = append(dst, `,"outputSchema":`...)
 	if legacy && !result.IsObject(t) {
-		t = schema.ObjectOf(&schema.Member{Name: "result", Type: t})
+		t = schema.ObjectOf(&schema.Member{Name: "result", Type: t},
+			&schema.Member{Name: "truncated", Type: truncatedType, Optional: true})
 	}
 	return t.AppendSchema(dst)
 }
+
+// truncatedType is the type of the member of a wrapped result that says what has cut it.
+var truncatedType = &schema.Type{Kind: schema.String, Description: "Present if a limit has cut the result."}
 
 func appendToolAnnotations(dst []byte, t *hcl.Tool) []byte {
 	dst = append(dst, `,"annotations":{`...)

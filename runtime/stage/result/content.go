@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"fmt"
+	"sort"
 	"strconv"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 	"hatchel/adapters/scrub"
 	"hatchel/hcl"
 	"hatchel/hcl/value"
+	"hatchel/internal/tokens"
 	"hatchel/runtime/edge/mcp"
 )
 
@@ -120,6 +122,7 @@ func (r *renderer) base64(e *hcl.Expr) string {
 type Writer struct {
 	Scrubber *scrub.Scrubber
 	MaxText  int    // maximum bytes of a text for a model
+	MaxTokens int    // maximum tokens of a text for a model, estimated; 0 for none
 	Hint     string // a sentence that explains how to get a smaller result
 	KeepEnd  bool   // texts may be logs, so truncation keeps the end, too
 	Source   string // the connections to other MCP servers whose answers the result is made of; empty for none
@@ -149,7 +152,25 @@ func (w *Writer) Message(text string) string {
 
 // modelText returns a text as a model receives it.
 func (w *Writer) modelText(text []byte) string {
-	return string(w.Truncate(w.Scrubber.Bytes(text), w.Hint))
+	return string(w.truncateForModel(w.Scrubber.Bytes(text)))
+}
+
+// truncateForModel shortens a text of a result, which is no message, to the maximum of bytes and of tokens.
+func (w *Writer) truncateForModel(text []byte) []byte {
+	text = w.Truncate(text, w.Hint)
+	if w.MaxTokens == 0 || w.fits(text, len(text)) {
+		return text
+	}
+	limit := sort.Search(len(text), func(n int) bool { return !w.fits(text[:n], n) })
+	return TruncateText(text, max(limit-1, 0), w.Hint)
+}
+
+// fits reports whether a text has at most limit bytes, and the maximum of tokens. A byte is at most one token.
+func (w *Writer) fits(text []byte, limit int) bool {
+	if len(text) > limit {
+		return false
+	}
+	return w.MaxTokens == 0 || len(text) <= w.MaxTokens || tokens.Estimate(string(text)) <= w.MaxTokens
 }
 
 // AppendMessages appends an array of those messages whose condition is true: one message of the

@@ -17,37 +17,59 @@ import (
 // maxStructuredFactor limits a structured result to a multiple of the maximum text.
 const maxStructuredFactor = 4
 
-// Encode encodes the reply without secrets and within the size limits for a model. A text that is
+// Encode encodes the reply to a call without secrets and within the size limits for a model. A text that is
 // too long is truncated, and a list that is too long is cut; any other structured result is sent
 // completely or not at all.
-func (s *Shaper) Encode(r *Result) (err error) {
+func (s *Shaper) Encode(r *Result, input map[string]any) (err error) {
 	if r.HasValue && (s.defaults.structured || !r.HasText) {
+		if err := s.Project(r, input); err != nil {
+			return err
+		}
 		if r.Structured, err = value.AppendJSON(r.Structured, r.Value); err != nil {
 			return failure.AsFault(explainJSON(err))
 		}
 		if limit := maxStructuredFactor * s.MaxText; s.defaults.structured && len(r.Structured) > limit {
 			size := len(r.Structured)
 			if r.Structured = cutList(r.Structured, limit); r.Structured == nil {
-				return s.tooLargeError(size)
+				return s.tooLargeError(hcl.Size(size).String(), hcl.Size(limit).String()+", four times max_text")
 			}
 			r.Cut = &adapters.Cut{Limit: "4 * max_text = " + hcl.Size(limit).String()}
 		}
 		r.Structured = s.Scrubber.JSON(r.Structured)
 	}
+	table := false
 	switch text, isText := r.Value.(string); {
 	case r.HasBlocks || r.HasText || !r.HasValue:
 	case isText:
 		r.Text = append(r.Text, text...)
-	case len(r.Structured) <= s.MaxText:
-		r.textIsResult = true
-	default: // JSON, which reads from its beginning
-		r.Text = TruncateText(append(r.Text, r.Structured...), s.MaxText, s.Hint)
+	case s.MaxTokens > 0 || s.tool.HasTables():
+		if table, err = s.encodeRows(r, input); err != nil {
+			return err
+		}
+	default:
+		s.useAsText(r)
 	}
 	if r.Cut != nil {
-		r.note = fmt.Appendf(r.note, "[There is more: %s was reached. %s]", r.Cut.Limit, s.Hint)
+		r.note = fmt.Appendf(r.note, "There is more: %s was reached. %s", r.Cut.Limit, s.Hint)
 	}
-	r.Text = s.Truncate(s.Scrubber.Bytes(r.Text), s.Hint)
+	if r.Text = s.truncateForModel(s.Scrubber.Bytes(r.Text)); table && len(r.note) > 0 {
+		if !bytes.HasSuffix(r.Text, []byte{'\n'}) {
+			r.Text = append(r.Text, '\n')
+		}
+		r.Text = fmt.Appendf(r.Text, "[%s]\n", r.note)
+		r.noteIsText = true
+	}
 	return nil
+}
+
+// useAsText makes the structured result the text of the reply.
+func (s *Shaper) useAsText(r *Result) {
+	if len(r.Structured) <= s.MaxText {
+		r.textIsResult = true
+		return
+	}
+	// JSON reads from its beginning
+	r.Text = TruncateText(append(r.Text, r.Structured...), s.MaxText, s.Hint)
 }
 
 // cutList returns the first elements of an encoded list, as many as fit; nil for any other value, and
@@ -75,15 +97,15 @@ func cutList(list []byte, limit int) []byte {
 	}
 }
 
-func (s *Shaper) tooLargeError(size int) error {
-	limit := hcl.Size(maxStructuredFactor * s.MaxText)
+// tooLargeError returns the failure of a result that cannot be cut: its size, and the limit in words.
+func (s *Shaper) tooLargeError(size, limit string) error {
 	if s.tool.ReadOnly {
-		const text = "the result of %s is too large to send: at most %s, four times max_text of the tool. %s"
-		return &adapters.Fault{Message: fmt.Sprintf(text, hcl.Size(size), limit, s.Hint)}
+		const text = "the result of %s is too large to send: at most %s of the tool. %s"
+		return &adapters.Fault{Message: fmt.Sprintf(text, size, limit, s.Hint)}
 	}
-	const text = "the tool did its work, but the result of %s is too large to send: at most %s, four times max_text " +
+	const text = "the tool did its work, but the result of %s is too large to send: at most %s " +
 		"of the tool. Do not call it again for the same work"
-	return &adapters.Fault{Message: fmt.Sprintf(text, hcl.Size(size), limit)}
+	return &adapters.Fault{Message: fmt.Sprintf(text, size, limit)}
 }
 
 // Outcome hands an encoded result to the protocol, which releases its buffers.
@@ -91,6 +113,9 @@ func (s *Shaper) Outcome(r *Result, revision mcp.Revision) mcp.Outcome {
 	r.pending = 1
 	out := mcp.Outcome{Content: (*contentPart)(r.Buffers)}
 	out.Meta = s.EncodeMeta(r)
+	if r.Cut != nil {
+		out.Truncated = string(r.note)
+	}
 	if r.HasValue && s.defaults.structured && revision >= mcp.Revision20250618 {
 		r.pending = 2
 		out.Structured = (*structuredPart)(r.Buffers)
@@ -191,7 +216,8 @@ type Buffers struct {
 	Text       []byte // of the one text block
 	Blocks     []byte // the content blocks, or the members of a document, encoded
 
-	note         []byte // a text block after the text; empty for none
+	note         []byte // a text block after the text, without its brackets; empty for none
+	noteIsText   bool   // the note is the last line of the text
 	textIsResult bool   // the text block is the structured result
 	pending      int    // parts that the protocol has not taken
 }
@@ -254,11 +280,12 @@ func (p *contentPart) appendTexts(dst, text []byte) []byte {
 
 // appendNote appends the note, after a comma if something precedes it, and ends the array.
 func (p *contentPart) appendNote(dst []byte, follows bool) []byte {
-	if len(p.note) > 0 {
+	if len(p.note) > 0 && !p.noteIsText {
 		if follows {
 			dst = append(dst, ',')
 		}
-		dst = append(jsonscan.AppendString(append(dst, `{"type":"text","text":`...), p.note), '}')
+		dst = jsonscan.AppendStringContent(append(dst, `{"type":"text","text":"[`...), p.note)
+		dst = append(dst, `]"}`...)
 	}
 	return append(dst, ']')
 }

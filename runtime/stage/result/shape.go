@@ -11,6 +11,7 @@ import (
 	"hatchel/hcl/functions"
 	"hatchel/hcl/schema"
 	"hatchel/runtime/stage/failure"
+	"hatchel/runtime/stage/rows"
 )
 
 // Result is the result of a call. It must not be used concurrently.
@@ -38,11 +39,26 @@ type Shaper struct {
 
 // NewShaper returns the Shaper of a tool.
 func NewShaper(t *hcl.Tool, w *Writer) *Shaper {
+	if w != nil {
+		w.MaxTokens = t.MaxTokens
+	}
 	return &Shaper{Writer: w, tool: t, defaults: newDefaultResult(t)}
 }
 
 // OutputType returns the type that the tool advertises as its outputSchema, nil for none.
 func (s *Shaper) OutputType() *schema.Type {
+	t := s.resultType()
+	switch {
+	case !s.tool.SendsStructured():
+		return nil
+	case s.tool.Projection != nil:
+		return rows.ProjectType(t, s.tool.Projection.Offer)
+	}
+	return t
+}
+
+// resultType returns the type of the structured result before callers choose from it; nil when it is unknown.
+func (s *Shaper) resultType() *schema.Type {
 	if s.tool.Returns != nil {
 		return s.tool.Returns
 	}
@@ -195,6 +211,7 @@ type defaultResult struct {
 }
 
 func newDefaultResult(t *hcl.Tool) (d defaultResult) {
+	defer func() { d.structured = d.structured && t.SendsStructured() }()
 	hasText := t.Text != nil || len(t.Content) > 0
 	switch {
 	case t.Result != nil:
@@ -212,34 +229,9 @@ func newDefaultResult(t *hcl.Tool) (d defaultResult) {
 		}
 		return d
 	}
-	d.schema = defaultType(effects)
+	d.schema = effects.DefaultType()
 	d.structured = t.Returns != nil || d.schema != nil
 	return d
-}
-
-// defaultType returns the type of the default result of a backend; nil for text, and for what is
-// unknown.
-func defaultType(e hcl.Effects) *schema.Type {
-	if e.Output == nil {
-		return nil
-	}
-	if e.Default.Member != "" {
-		m, ok := e.Output.Lookup(e.Default.Member)
-		if !ok || m.Type.Kind == schema.Any || m.Type.Kind == schema.String || m.Type.Kind == schema.Bytes {
-			return nil
-		}
-		return m.Type
-	}
-	var members []*schema.Member
-	for _, name := range e.Default.Members {
-		if m, ok := e.Output.Lookup(name); ok {
-			members = append(members, m)
-		}
-	}
-	if len(members) == 0 {
-		return nil
-	}
-	return schema.ObjectOf(members...)
 }
 
 // value returns the default result of an output.
