@@ -308,9 +308,6 @@ func (t *toolDecoder) checkAnswer() {
 // checkOffered reports a member that the rows of the result do not have.
 func (t *toolDecoder) checkOffered(row *schema.Type) {
 	p := t.tool.Projection
-	if row.Open {
-		return
-	}
 	for i, name := range p.Offer {
 		if _, ok := row.Lookup(name); ok {
 			continue
@@ -341,7 +338,7 @@ func rowType(t *schema.Type) (row *schema.Type, isTable bool) {
 		return nil, false
 	}
 	var lists []*schema.Type
-	unknown := t.Open
+	unknown := false
 	for _, m := range t.Members {
 		of := m.Type.Unfolded()
 		unknown = unknown || of.Kind == schema.Any || of.OneOf != nil

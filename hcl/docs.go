@@ -35,6 +35,9 @@ func Reference(kinds Kinds) []BlockReference {
 			(&CacheHint{}).spec()},
 		{"cache", "tool cache", "In a read-only tool: caches its results. Concurrent calls with the same " +
 			"key share one execution; failures are not cached.", (&ResultCache{}).spec()},
+		{"projection", "projection", "In a tool: the members of each row that callers may choose with the input " +
+			"fields. The server leaves the others out of the result; the backend reads them all the same.",
+			(&Projection{}).spec()},
 		{"idempotency", "idempotency",
 			"In a tool: adds the input idempotency_key. Calls with the same key and arguments are executed " +
 				"once and return the same result, also after a restart; a call whose outcome is unknown is " +

@@ -74,8 +74,8 @@ func newToolDecoder(l *loader, b sourceBlock) *toolDecoder {
 	t := &toolDecoder{tool: &Tool{Listed: true}}
 	t.operationDecoder = newOperationDecoder(l, b, "tool", &t.tool.Operation)
 	t.result = t.tool
-	t.specs = toolSpecs{t.headSpec(), t.shapeSpec(), t.bodySpec(), decode.Spec{t.approvalField(), t.taskField(), t.cacheField()},
-		t.answerSpec(), errorSpec(&t.tool.Error, "a failed call")}
+	t.specs = toolSpecs{t.headSpec(), t.shapeSpec(), t.bodySpec(),
+		decode.Spec{t.approvalField(), t.taskField(), t.cacheField()}, t.answerSpec(), errorSpec(&t.tool.Error, "a failed call")}
 	return t
 }
 

@@ -39,7 +39,7 @@ tool "hidden" {
 		`"inputSchema":{"type":"object","properties":{"region":{"type":"string","description":"Where","x-mcp-header":"Region"}},"required":["region"],"additionalProperties":false},"outputSchema":`
 	tail := `,"annotations":{"title":"Plain","readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}`
 	output := `{"type":"array","items":{"type":"string"}}`
-	legacy := `{"tools":[` + head + `{"type":"object","properties":{"result":` + output + `},"required":["result"],"additionalProperties":false}` + tail + `]}`
+	legacy := `{"tools":[` + head + `{"type":"object","properties":{"result":` + output + `,"truncated":{"type":"string","description":"Present if a limit has cut the result."}},"required":["result"],"additionalProperties":false}` + tail + `]}`
 	modern := `{"resultType":"complete","tools":[` + head + output + tail + `],`
 	if got := string(h.Current().List(mcp.Tools).AppendResult(nil, mcp.Revision20251125)); got != legacy {
 		t.Errorf("legacy\n got %s\nwant %s", got, legacy)

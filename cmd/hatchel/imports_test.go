@@ -89,7 +89,8 @@ var layers = []struct {
 	{of: "runtime/load/source/git/gittest"},
 	{of: "runtime/stage/failure", may: []string{"hcl", "hcl/jsonscan", "adapters", "hcl/jsonscan", "runtime/edge/mcp", "runtime/durable/state"}},
 	{of: "runtime/stage/limit", may: []string{"hcl", "adapters", "internal/digest", "runtime/stage/failure", "runtime/durable/state"}},
-	{of: "runtime/stage/result", may: []string{"hcl", "hcl/*", "adapters", "adapters/scrub", "internal/digest", "runtime/stage/failure", "runtime/edge/mcp"}},
+	{of: "runtime/stage/rows", may: []string{"hcl/jsonscan", "hcl/schema", "hcl/value"}},
+	{of: "runtime/stage/result", may: []string{"hcl", "hcl/*", "adapters", "adapters/scrub", "internal/digest", "runtime/stage/failure", "runtime/stage/rows", "runtime/edge/mcp"}},
 	{of: "runtime/stage/mask", may: []string{"adapters", "adapters/scrub", "hcl", "hcl/eval", "hcl/jsonscan", "hcl/value"}},
 	{of: "runtime/stage/policy", may: []string{"hcl", "runtime/stage/failure", "runtime/edge/mcp"}},
 	{of: "runtime/stage/elicit", may: []string{"hcl", "hcl/*", "adapters", "internal/digest", "runtime/stage/failure", "runtime/edge/mcp", "runtime/stage/result", "runtime/durable/state"}},
@@ -99,7 +100,7 @@ var layers = []struct {
 	{of: "runtime/call", may: []string{
 		"hcl", "hcl/*", "adapters", "adapters/scrub", "runtime/stage/approval", "runtime/durable/audit", "internal/digest", "runtime/stage/elicit",
 		"runtime/observe/event", "runtime/stage/failure", "runtime/stage/files", "runtime/stage/idempotency", "runtime/stage/limit", "runtime/edge/mcp", "runtime/stage/mask", "runtime/observe/metrics", "runtime/stage/policy",
-		"runtime/stage/result", "runtime/durable/state", "runtime/observe/recent", "runtime/stage/opencall", "runtime/stage/task", "runtime/observe/trace", "runtime/durable/webhook",
+		"runtime/stage/result", "runtime/stage/rows", "runtime/durable/state", "runtime/observe/recent", "runtime/stage/opencall", "runtime/stage/task", "runtime/observe/trace", "runtime/durable/webhook",
 	}},
 	{of: "runtime/observe/trace", may: []string{"adapters"}, tests: []string{"runtime/observe/trace/tracetest"}},
 	{of: "runtime/observe/trace/tracetest"},

@@ -23,7 +23,7 @@ func (b *builder) tool(t *hcl.Tool) {
 		own.addMessage(b, out.Texts, block, t.Name, "approval "+approval.String(), a.Range)
 	}
 	out.May.Limit = limitOf(t.Limit)
-	out.Output = decodeSchema(t.Returns)
+	out.Output, out.Answer = decodeSchema(t.Returns), answerOf(t)
 	out.Digest = digest(canonical(out))
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -34,8 +34,8 @@ func (b *builder) tool(t *hcl.Tool) {
 var (
 	operationCovered = []string{"title", "description", "scopes", "allow", "requires", "listed", "enabled", "schema",
 		"error"}
-	toolCovered = append([]string{"read_only", "destructive", "idempotent", "open_world", "limit", "returns", "text"},
-		operationCovered...)
+	toolCovered = slices.Concat([]string{"read_only", "destructive", "idempotent", "open_world", "limit", "returns",
+		"text"}, answerCovered, operationCovered)
 	resourceCovered = append([]string{"uri", "uri_template", "mime_type", "text"}, operationCovered...)
 	promptCovered   = append([]string{"message"}, operationCovered...)
 )

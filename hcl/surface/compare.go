@@ -44,6 +44,8 @@ type comparison struct {
 	changes  []Change
 	rules    map[ruleChange][]string      // what a change of a policy applies to
 	compared map[[2]*eval.Formula][2]bool // whether a rule of a policy is stricter, and weaker, than another one
+
+	answerInputs []string // of the tool that is compared
 }
 
 // add adds a change at a place of the newer surface, or of the older one if it is not there.
@@ -164,7 +166,10 @@ func (c *comparison) tool(at string, a, b *Tool) {
 		c.policyRules("tool", at, &a.May, &b.May)
 		return
 	}
+	c.answerInputs = answerInputs(a, b)
 	c.operation("tool", at, &a.Operation, &b.Operation)
+	c.answerInputs = nil
+	c.answer(at, &a.Answer, &b.Answer)
 	c.flag(at, "read_only", a.Annotations.ReadOnly, b.Annotations.ReadOnly, false)
 	c.flag(at, "destructive", a.Annotations.Destructive, b.Annotations.Destructive, true)
 	c.flag(at, "open_world", a.Annotations.OpenWorld, b.Annotations.OpenWorld, true)
@@ -219,7 +224,9 @@ func (c *comparison) operation(kind, at string, a, b *Operation) {
 	}
 	reaches := func(input, kind string) string { return reach(b.Steps, input, kind) }
 	compareInputs(a.Input, b.Input, reaches, func(path string, class Class, kind, text string) {
-		c.add(class, kind, at+"."+input+path, "%s", text)
+		if !c.isAnswerInput(path) {
+			c.add(class, kind, at+"."+input+path, "%s", text)
+		}
 	})
 	if inOrder(a.Order, b.Order) != inOrder(b.Order, a.Order) {
 		c.add(Behaviour, "input-order", at, "order of inputs %s → %s", strings.Join(a.Order, ", "),

@@ -189,7 +189,7 @@ func (s *stepsComparison) passesOnNewInput(form string) bool {
 // done.
 var answering = []string{
 	"result", "result_meta", "text", "content", "error", "returns", "timeout", "icons", "meta", "task", "refresh",
-	"size", "data",
+	"size", "data", "format",
 }
 
 // repeated matches the number of a block with the same first line as one before it.

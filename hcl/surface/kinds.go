@@ -5,6 +5,7 @@ var Kinds = map[string]string{
 	"access":              "Callers gain or lose a tool.",
 	"allow":               "The rule that lets callers in changed.",
 	"annotation":          "A hint about the effects of a tool changed.",
+	"answer":              "How results are sent changed: their format, members, size or pages.",
 	"approval":            "An approval of calls was added or removed.",
 	"check":               "A condition on the arguments was added or removed.",
 	"credential":          "A credential or an issuer was added or removed.",

@@ -155,6 +155,7 @@ type Tool struct {
 	Operation
 	Output      any         `json:"output,omitempty"` // a decoded JSON Schema; nil for none
 	Annotations Annotations `json:"annotations"`
+	Answer      Answer      `json:"answer,omitzero"`
 }
 
 // Annotations are the hints about the effects of a tool.

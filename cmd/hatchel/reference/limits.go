@@ -24,6 +24,8 @@ var limitRows = [][2]string{
 	{"text of a result", "64 KiB, unless max_text says otherwise. Longer text is truncated, and the result says so."},
 	{"structured result", "256 KiB, or four times max_text. A longer list is cut, and the result says so; any other " +
 		"value fails the call."},
+	{"columns of a table in CSV or Markdown", "200. More are sent as JSON."},
+	{"members of a projection", "64."},
 	{"outputs of a step with each", "128 MiB in all, where every value counts 32 bytes or more. More fail the call."},
 	{"resource", "16 MiB. A larger one cannot be read."},
 	{"cached results", "64 MiB in all; those that were not used longest are removed."},

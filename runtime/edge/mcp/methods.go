@@ -105,8 +105,8 @@ type Outcome struct {
 	// the output schema that they see.
 	Wrap bool
 
-	// Truncated says in a sentence that a limit has cut the result, and how to get the rest; empty for a complete one. It
-	// is a member of the wrapped form, because some clients give their model the structured content alone.
+	// Truncated says that a limit has cut the result, and how to get the rest; empty for a complete one. It is
+	// a member of the wrapped form, because some clients give their model the structured content alone.
 	Truncated string
 
 	Questions *Questions // instead of all else: input that is required first, for modern callers; or after ErrSuspended

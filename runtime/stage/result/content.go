@@ -120,12 +120,12 @@ func (r *renderer) base64(e *hcl.Expr) string {
 
 // Writer writes the texts and content blocks of one operation: without secrets, and truncated.
 type Writer struct {
-	Scrubber *scrub.Scrubber
-	MaxText  int    // maximum bytes of a text for a model
+	Scrubber  *scrub.Scrubber
+	MaxText   int    // maximum bytes of a text for a model
 	MaxTokens int    // maximum tokens of a text for a model, estimated; 0 for none
-	Hint     string // a sentence that explains how to get a smaller result
-	KeepEnd  bool   // texts may be logs, so truncation keeps the end, too
-	Source   string // the connections to other MCP servers whose answers the result is made of; empty for none
+	Hint      string // a sentence that explains how to get a smaller result
+	KeepEnd   bool   // texts may be logs, so truncation keeps the end, too
+	Source    string // the connections to other MCP servers whose answers the result is made of; empty for none
 }
 
 // NewWriter returns the Writer of an operation. Kind is "tool", "prompt", ….

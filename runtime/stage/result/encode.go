@@ -12,6 +12,7 @@ import (
 	"hatchel/hcl/value"
 	"hatchel/runtime/edge/mcp"
 	"hatchel/runtime/stage/failure"
+	"hatchel/runtime/stage/rows"
 )
 
 // maxStructuredFactor limits a structured result to a multiple of the maximum text.
@@ -53,10 +54,7 @@ func (s *Shaper) Encode(r *Result, input map[string]any) (err error) {
 		r.note = fmt.Appendf(r.note, "There is more: %s was reached. %s", r.Cut.Limit, s.Hint)
 	}
 	if r.Text = s.truncateForModel(s.Scrubber.Bytes(r.Text)); table && len(r.note) > 0 {
-		if !bytes.HasSuffix(r.Text, []byte{'\n'}) {
-			r.Text = append(r.Text, '\n')
-		}
-		r.Text = fmt.Appendf(r.Text, "[%s]\n", r.note)
+		r.Text = rows.AppendNotice(r.Text, r.note)
 		r.noteIsText = true
 	}
 	return nil

@@ -70,8 +70,8 @@ func (s *Shaper) encodeRows(r *Result, input map[string]any) (table bool, err er
 	return true, nil
 }
 
-// useWholeAsText is useAsText for a result that has no list, or whose list is cut already. Structured content above four
-// times the maximum of tokens fails the call.
+// useWholeAsText is useAsText for a result that has no list, or whose list is cut already. Structured content above
+// four times the maximum of tokens fails the call.
 func (s *Shaper) useWholeAsText(r *Result) error {
 	if s.fits(r.Structured, s.MaxText) || s.MaxTokens == 0 {
 		s.useAsText(r)

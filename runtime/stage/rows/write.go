@@ -1,6 +1,7 @@
 package rows
 
 import (
+	"bytes"
 	"strings"
 
 	"hatchel/hcl/schema"
@@ -64,16 +65,27 @@ func (l *List) Write(name string, t *schema.Type) (*Table, bool) {
 // First returns the text of the header and of the first n rows.
 func (t *Table) First(n int) []byte { return t.text[:t.ends[n]] }
 
-// AppendOthers appends a line with the members of the object other than the list, in brackets, if there are any.
+// AppendOthers appends a notice with the members of the object other than the list, if there are any.
 func (t *Table) AppendOthers(dst []byte) []byte {
 	if t.others == nil {
 		return dst
 	}
-	return append(append(append(dst, '['), t.others...), "]\n"...)
+	return AppendNotice(dst, t.others)
 }
 
-// Whole returns the text of all rows, and the line of AppendOthers.
+// Whole returns the text of all rows, and the notice of AppendOthers.
 func (t *Table) Whole() []byte { return t.AppendOthers(t.text) }
+
+// AppendNotice appends a line in brackets to a table. In Markdown an empty line ends a table.
+func AppendNotice(dst, notice []byte) []byte {
+	if n := len(dst); n > 0 && dst[n-1] != '\n' {
+		dst = append(dst, '\n')
+	}
+	if bytes.HasSuffix(dst, []byte("|\n")) {
+		dst = append(dst, '\n')
+	}
+	return append(append(append(dst, '['), notice...), "]\n"...)
+}
 
 // memberType returns the type of a member; nil when it is unknown.
 func memberType(t *schema.Type, name string) *schema.Type {
