@@ -78,9 +78,8 @@ func (m *Mask) keyField() decode.Field {
 func (m *Mask) keepMember(d *decode.Decoder, r Range, pattern string) string {
 	segments := strings.Split(pattern, ".")
 	switch {
-	case slices.Contains(segments, ""):
-		d.Diags.Errorf(r, "Invalid member", "A member is a name, or names joined by dots, as in \"email\" or "+
-			"\"customer.email\", not %q.", pattern)
+	case !eval.IsMember(pattern):
+		d.Diags.Errorf(r, "Invalid member", eval.InvalidMember, pattern)
 		return ""
 	case strings.Trim(segments[len(segments)-1], "*") == "" && len(segments) == 1:
 		d.Diags.Errorf(r, "Mask of everything", "%q matches every member. Name those that callers may not see.",

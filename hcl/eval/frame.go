@@ -42,7 +42,9 @@ type Frame struct {
 	// Explain receives where and with which values a program has failed; nil unless a person traces the call.
 	Explain func(at diag.Range, text string)
 	// Branch receives the place and the value of every condition; nil outside of tests.
-	Branch   func(at diag.Range, holds bool)
+	Branch func(at diag.Range, holds bool)
+	// Masked receives what callers see in place of each masked value that is not null; nil outside of tests.
+	Masked   func(given any)
 	locals   *callLocals
 	*Scratch // nil until it is needed
 }

@@ -39,6 +39,12 @@ func (w MaskWith) IsStricter(than MaskWith) bool {
 	return than == "" || slices.Index(MaskWords, string(w)) < slices.Index(MaskWords, string(than))
 }
 
+// IsMember reports whether a text may name members in SetMembers.
+func IsMember(text string) bool { return !slices.Contains(strings.Split(text, "."), "") }
+
+// InvalidMember is the detail of the diagnostic about a text that may not; %q is the text.
+const InvalidMember = `A member is a name, or names joined by dots, as in "email" or "customer.email", not %q.`
+
 // SetMembers sets what the mask masks: names, which match at every depth, and paths with dots, which match at their
 // ends. In a segment, * matches any characters. Upper and lower case are the same.
 func (m *Mask) SetMembers(members []string) {

@@ -107,7 +107,7 @@ func (o *Operation) newCall(ctx context.Context, caller eval.Caller, client adap
 	c.clock.events = &c.events
 	c.frame.Caller = caller
 	if o.Env.Observer != nil {
-		c.frame.Branch = o.Env.Observer.Branch
+		c.frame.Branch, c.frame.Masked = o.Env.Observer.Branch, o.Env.Observer.Masked
 	}
 	c.changes.Tool = o.Decl.Name
 	c.upstreams = adapters.UpstreamCalls{}

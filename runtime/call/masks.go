@@ -113,7 +113,7 @@ func (s *Step) mask(call *adapters.Call, output any) (any, error) {
 	}
 	masked, err := output, error(nil)
 	if len(s.Decl.Backend.Masks) > 0 {
-		masked, err = mask.Output(s.Decl.Backend, call.Frame.Lifted, output)
+		masked, err = mask.Output(s.Decl.Backend, call.Frame, output)
 	}
 	if texts := call.Frame.Revealed.Texts(); texts != nil && err == nil { // a service may answer with what it was sent
 		masked, err = mask.Texts(masked, scrub.New(texts))

@@ -26,7 +26,7 @@ func (s *Step) publishStream(call *adapters.Call) map[string]any {
 func (r *rowStream) Read(ctx context.Context, reader adapters.RowReader) error {
 	outer := r.step.startSpan(&r.call)
 	if masks := r.step.Decl.Backend.Masks; len(masks) > 0 {
-		reader = mask.Rows(r.step.Decl.Backend, r.call.Frame.Lifted, reader)
+		reader = mask.Rows(r.step.Decl.Backend, r.call.Frame, reader)
 	}
 	_, err := r.step.guards.Do(ctx, &streamAction{r.step.Action.(adapters.Streamer), reader}, &r.call)
 	r.step.endSpan(&r.call, outer, err)

@@ -41,6 +41,8 @@ type Observer struct {
 	Step func(name string, output any, ran bool)
 	// Refused receives the arguments of a call that is no step itself that their types refuse.
 	Refused func(violations []schema.Violation)
+	// Masked receives what callers see in place of each masked value that is not null.
+	Masked func(given any)
 }
 
 // observe receives what a step came to; nil ignores it.

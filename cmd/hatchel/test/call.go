@@ -36,6 +36,7 @@ type outcome struct {
 	steps    map[string]any
 	called   []string
 	after    map[string]any
+	masked   []any // what callers saw in place of masked values
 }
 
 // branches counts the conditions that were evaluated.
@@ -66,7 +67,7 @@ type running struct {
 	encoded    []byte // the arguments
 	explaining bool   // the rules are evaluated, and no call is made
 	out        outcome
-	observed   sync.Mutex // guards out.steps, out.called and out.refused
+	observed   sync.Mutex // guards out.steps, out.called, out.refused and out.masked
 }
 
 // makeCall compiles what the test reaches, and makes its call. The error is about the test, not about the call.
@@ -75,7 +76,7 @@ func (r *running) makeCall(ctx context.Context, s *Suite, seen *branches) error 
 	build := runtime.Build{
 		Set: s.Set, Dir: s.Dir, Version: s.Version, Mocks: r.mocks,
 		Observer: &call.Observer{
-			Step: r.recordStep, Refused: r.recordRefused,
+			Step: r.recordStep, Refused: r.recordRefused, Masked: r.recordMasked,
 			Branch: func(at diag.Range, holds bool) {
 				if !r.explaining {
 					seen.record(at, holds)
@@ -128,6 +129,12 @@ func (r *running) recordRefused(violations []schema.Violation) {
 			r.out.refused = append(r.out.refused, v.Path)
 		}
 	}
+}
+
+func (r *running) recordMasked(given any) {
+	r.observed.Lock()
+	defer r.observed.Unlock()
+	r.out.masked = append(r.out.masked, given)
 }
 
 func (r *running) args() map[string]any {

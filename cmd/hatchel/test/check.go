@@ -122,6 +122,8 @@ func (c *checker) checkValues(e *testblock.Expect) {
 			if n, _ := value.Int(want); n != c.out.partial.Failed {
 				c.fail(at, "Failures differ", "want %d, got %d%s", n, c.out.partial.Failed, c.firstFailure())
 			}
+		case "masked":
+			c.checkMasked(at, want)
 		case "approval":
 			if want != c.out.approval {
 				c.fail(at, "Approval differs", "want %v, got %v: %s", want, c.out.approval, c.shown())

@@ -135,7 +135,11 @@ func (p *Printer) PrintCoverage(w io.Writer, c *Coverage) error {
 			word = "true"
 		}
 		text := fmt.Sprintf("never %s: %s", word, b.Text)
-		if b.Step {
+		switch {
+		case b.Mask != "":
+			text = fmt.Sprintf("mask %q is ", b.Mask) + map[bool]string{true: "never lifted: ",
+				false: "always lifted: "}[b.Holds] + b.Text
+		case b.Step:
 			text = map[bool]string{true: "never taken: ", false: "never without "}[b.Holds] + b.Text
 		}
 		fmt.Fprintf(w, "%s:%d: %s\n", p.file(b.Range.File), b.Range.Start.Line, text)

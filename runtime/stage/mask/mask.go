@@ -40,8 +40,8 @@ func Decide(masks []*hcl.Mask, frame *hcl.Frame, report func(*hcl.Mask, error)) 
 
 // Output returns the output of a backend to which masks apply, as the caller of the frame may see it. Parts without a
 // masked member are shared with the output, which is not changed. The error is that of JSON that cannot be decoded.
-func Output(b *hcl.Backend, lifted []*eval.Mask, output any) (any, error) {
-	w := walker{masks: applying(b, lifted)}
+func Output(b *hcl.Backend, frame *hcl.Frame, output any) (any, error) {
+	w := walker{masks: applying(b, frame.Lifted), observe: frame.Masked}
 	if len(w.masks) == 0 {
 		return output, nil
 	}
@@ -102,6 +102,7 @@ type walker struct {
 	masks     []hcl.AppliedMask // that apply to the caller
 	path      []string          // of the current value
 	isChanged map[string]bool   // the members of the output in which something was masked
+	observe   func(given any)   // see eval.Frame.Masked
 }
 
 // rows masks rows without a copy of each, in the order of their columns.
@@ -165,9 +166,17 @@ func (w *walker) member(v any) (_ any, changed bool, err error) {
 		if v, err = value.Resolve(v); v == nil || err != nil {
 			return v, false, err // it holds nothing
 		}
-		return replace(m, v), true, nil
+		return w.observed(replace(m, v)), true, nil
 	}
 	return w.value(v)
+}
+
+// observed tells the observer what stands in place of a value.
+func (w *walker) observed(given any) any {
+	if w.observe != nil {
+		w.observe(given)
+	}
+	return given
 }
 
 // strictest returns the strictest mask of the member at the current path; nil for none.

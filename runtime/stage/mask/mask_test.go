@@ -25,7 +25,7 @@ func shown(t *testing.T, b *hcl.Backend, lifted []*eval.Mask, output string) str
 	if err != nil {
 		t.Fatal(err)
 	}
-	masked, err := mask.Output(b, lifted, v)
+	masked, err := mask.Output(b, &hcl.Frame{Lifted: lifted}, v)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,17 +12,18 @@ import (
 type rowReader struct {
 	adapters.RowReader
 	columns *columns
-	masks   []hcl.AppliedMask
+	walker  walker
 }
 
 // Rows returns a reader that masks the rows of a backend before another one reads them.
-func Rows(b *hcl.Backend, lifted []*eval.Mask, reader adapters.RowReader) adapters.RowReader {
-	return &rowReader{RowReader: reader, masks: applying(b, lifted)}
+func Rows(b *hcl.Backend, frame *hcl.Frame, reader adapters.RowReader) adapters.RowReader {
+	return &rowReader{RowReader: reader, walker: walker{masks: applying(b, frame.Lifted), path: []string{"rows"},
+		observe: frame.Masked}}
 }
 
 // Begin implements adapters.RowReader.
 func (r *rowReader) Begin(names []string) error {
-	r.columns = newColumns(&walker{masks: r.masks, path: []string{"rows"}}, slices.Clone(names))
+	r.columns = newColumns(&r.walker, slices.Clone(names))
 	return r.RowReader.Begin(names)
 }
 
@@ -65,9 +66,12 @@ func (c *columns) mask(i int, cell any) (any, error) {
 	if m := c.masks[i]; m != nil {
 		c.changed = c.changed || cell != nil
 		if text, ok := cell.(string); ok && c.hashers[i] != nil {
-			return c.hashers[i].text(text), nil
+			return c.walker.observed(c.hashers[i].text(text)), nil
 		}
-		return replace(m, cell), nil
+		if cell == nil {
+			return nil, nil
+		}
+		return c.walker.observed(replace(m, cell)), nil
 	}
 	switch v := cell.(type) {
 	case nil, bool, int, int64, float64:

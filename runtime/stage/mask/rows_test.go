@@ -48,7 +48,7 @@ func (c *collected) Row(cells []any) error { c.rows = append(c.rows, cells); ret
 func TestRowsAreMaskedWithoutDecodingThem(t *testing.T) {
 	rows := table{{"a", 1, `{"c0":"x"}`}, {nil, 2, "plain"}}
 	b := &hcl.Backend{Masks: []hcl.AppliedMask{maskOf("m", eval.MaskHide, "c0", "c1")}}
-	output, err := mask.Output(b, nil, map[string]any{"rows": rows})
+	output, err := mask.Output(b, new(hcl.Frame), map[string]any{"rows": rows})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func TestRowsAreMaskedWithoutDecodingThem(t *testing.T) {
 		t.Errorf("%s, want %s", got, want)
 	}
 	var read collected
-	r := mask.Rows(b, nil, &read)
+	r := mask.Rows(b, new(hcl.Frame), &read)
 	if err := r.Begin(rows.Columns()); err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func TestRowsAreMaskedWithoutDecodingThem(t *testing.T) {
 		t.Errorf("streamed %s, want %s", got, want)
 	}
 	other := &hcl.Backend{Masks: []hcl.AppliedMask{maskOf("m", eval.MaskHide, "d")}}
-	if output, _ = mask.Output(other, nil, map[string]any{"rows": rows}); &output.(map[string]any)["rows"].(table)[0] != &rows[0] {
+	if output, _ = mask.Output(other, new(hcl.Frame), map[string]any{"rows": rows}); &output.(map[string]any)["rows"].(table)[0] != &rows[0] {
 		t.Error("rows without a masked cell were copied")
 	}
 }
@@ -92,7 +92,7 @@ func BenchmarkMaskRows(b *testing.B) {
 		b.Run(string(with), func(b *testing.B) {
 			backend := &hcl.Backend{Masks: []hcl.AppliedMask{maskOf("m", with, "c4")}}
 			for b.Loop() {
-				if _, err := mask.Output(backend, nil, map[string]any{"rows": rows}); err != nil {
+				if _, err := mask.Output(backend, new(hcl.Frame), map[string]any{"rows": rows}); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -103,6 +103,8 @@ var expectArguments = slices.Concat(
 		"refused", "The argument that its type refuses, such as \"id\" or \"lines[0].sku\"; \"\" for a schema that "+
 			"refuses the arguments as a whole.",
 		"denied", "The policy, or the tool, prompt or resource, whose rule denies the call."),
+	of(mock.Texts, "masked", "Members of the structured result that hold what masks give in place of values: names, "+
+		"which match at every depth, or paths that match at the end, as in a mask. At least one of each has a value."),
 	of(mock.Integer, "fault", "The code of the protocol error that the call gives.",
 		"failed", "How many elements and steps with on_error = \"continue\" fail. The outcome of such a call is "+
 			"partial."),

@@ -338,6 +338,7 @@ func (b *block) expect(x *expectBlock, e *element) *Expect {
 	if x.that != nil {
 		out.Ranges["that"] = x.that.Range
 	}
+	b.checkMasked(out, e)
 	if name, ok := out.Values["golden"].(string); ok && (!validFile(name) || strings.HasSuffix(name, ".hcl")) {
 		e.diags.Errorf(out.Ranges["golden"], "Invalid golden", "golden is a file of its own in the configuration "+
 			"directory, such as \"sync.golden.json\", not %q.", name)
