@@ -39,7 +39,6 @@ var exams = []exam{
 
 // unneeded are checks that come to nothing, and why nothing is missing.
 var unneeded = map[string]string{
-	"sep-2640-":                     "skills are an extension that is not offered",
 	"tasks-status-notifications":    "the suite has no test of them yet",
 	"server-sse-streams-functional": "an answer that is ready at once is a document, and no stream",
 	"outgoing-request":              "the suite's own journal",

@@ -152,6 +152,9 @@ var supportFiles = map[string]string{
 	"exports/README": "",
 	"data/README":    "",
 	"bin/acme-crm":   "#!/bin/sh\n", // is in the PATH
+
+	"skills/refunds/SKILL.md":  "---\nname: refunds\ndescription: Refund an order.\n---\n",
+	"skills/invoices/SKILL.md": "---\nname: invoices\ndescription: Write an invoice.\n---\n",
 }
 
 // TestSnippetsLoad loads the hcl blocks of each page as one configuration. A block that is marked "hcl separate" is loaded alone.

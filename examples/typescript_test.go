@@ -22,7 +22,7 @@ const seen = `{
 	"roots": "Roots: file:///srv/project", "rounds": "Ada likes Ada.",
 	"progress": ["0 of 100"],
 	"logs": ["Tool execution started", "Tool processing data", "Tool execution completed"],
-	"resources": ["test://static-binary", "test://static-text", "test://watched-resource"], "templates": ["test://template/{id}/data"],
+	"resources": ["skill://house-style/SKILL.md", "test://static-binary", "test://static-text", "test://watched-resource"], "templates": ["test://template/{id}/data"],
 	"read": "{\"data\":\"Data for ID: 7\",\"id\":\"7\",\"templateTest\":true}", "unknown": -32602,
 	"prompts": ["test_input_required_result_prompt", "test_prompt_with_arguments", "test_prompt_with_embedded_resource", "test_prompt_with_image", "test_simple_prompt"],
 	"prompt": "Prompt with arguments: arg1='a', arg2='b'", "asked": "Please answer with this in mind: Ada", "completed": ["paris", "park", "party"],

@@ -107,18 +107,25 @@ var exposedBlocks = []blockType{
 		doc: "A document that clients can read, or with uri_template a family of documents. It has a text, data, one " +
 			"backend block, or steps. {backends} Without text or data its content is the output of its backend: a " +
 			"file, a response body, rows as JSON, or the output of a program."},
+	{name: "skill", labels: 1, form: `skill "name" {`, decode: (*loader).decodeSkills, declares: "skill",
+		again: (*loader).decodeSkillAgain,
+		spec:  func(l *loader, b sourceBlock) decode.Spec { return skillSpec(newSkillDecoder(l, b)) },
+		doc: "A skill: a directory with a SKILL.md, in the format of Agent Skills, that tells agents how to use the " +
+			"tools. Clients list skills with skills/list and read the files as resources, skill://<name>/SKILL.md. " +
+			"The label is the name in the SKILL.md. Files are sent as they are; no templates."},
 	{name: "toolset", labels: 1, form: `toolset "name" {`, decode: (*loader).decodeToolsets, declares: "toolset",
 		spec: func(*loader, sourceBlock) decode.Spec { return new(Toolset).spec(exposedNames{}) },
-		doc:  "A subset of the tools, prompts and resources, served at /mcp/<name> or with serve --toolset."},
+		doc:  "A subset of the tools, prompts, resources and skills, served at /mcp/<name> or with serve --toolset."},
 	{name: "policy", labels: 1, form: `policy "name" {`, decode: (*loader).decodePolicies, declares: "policy",
 		spec: specOf[Policy],
-		doc: "Access rules for the tools, prompts and resources that it names, or for all of them if it names none. " +
+		doc: "Access rules for the tools, prompts, resources and skills that it names, or for all of them if it " +
+			"names none. " +
 			"A deny that is true overrides every allow. A call that is allowed and for which an approve is true " +
 			"waits for approval. If policies have an allow, at least one must be true; the allow of the tool itself " +
 			"must also be true. A call that no rule decides is decided by default in the server block. A rule that " +
-			"cannot be evaluated denies. Rules read caller, input and tool, which has kind (tool, prompt or " +
-			"resource), name, title, read_only, destructive, idempotent and open_world; an input that not all of " +
-			"them have may be null. Callers do not see what they may not call in lists, unless the rule reads " +
+			"cannot be evaluated denies. Rules read caller, input and tool, which has kind (tool, prompt, " +
+			"resource or skill), name, title, read_only, destructive, idempotent and open_world; an input that not " +
+			"all of them have may be null. Callers do not see what they may not call in lists, unless the rule reads " +
 			"inputs."},
 	{name: "approvals", form: "approvals {", decode: (*loader).decodeApprovers, untested: true,
 		spec: specOf[Approvals],

@@ -30,6 +30,7 @@ type Config struct {
 	Tools       []*Tool       // by name, without disabled ones
 	Prompts     []*Prompt     // by name
 	Resources   []*Resource   // by name
+	Skills      []*Skill      // by name
 	Toolsets    []*Toolset    // by name
 	Policies    []*Policy     // by name
 	Masks       []*Mask       // by name
@@ -135,13 +136,13 @@ func HeaderOf(b *hclsyntax.Block) BlockHeader {
 	return h
 }
 
-// listedOperation is an operation with the name of its list: tools, prompts or resources.
+// listedOperation is an operation with the name of its list: tools, prompts, resources or skills.
 type listedOperation struct {
 	list string
 	*Operation
 }
 
-// operations returns the operations of all tools, prompts and resources.
+// operations returns the operations of all tools, prompts, resources and skills.
 func (c *Config) operations() (all []listedOperation) {
 	for _, t := range c.Tools {
 		all = append(all, listedOperation{"tools", &t.Operation})
@@ -151,6 +152,9 @@ func (c *Config) operations() (all []listedOperation) {
 	}
 	for _, r := range c.Resources {
 		all = append(all, listedOperation{"resources", &r.Operation})
+	}
+	for _, s := range c.Skills {
+		all = append(all, listedOperation{"skills", &s.Operation})
 	}
 	return all
 }

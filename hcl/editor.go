@@ -53,6 +53,10 @@ func (l *loader) decodeResourceAgain(b sourceBlock) Diagnostics {
 	return newResourceDecoder(l, b).decode().dec.Diags
 }
 
+func (l *loader) decodeSkillAgain(b sourceBlock) Diagnostics {
+	return newSkillDecoder(l, b).decode().dec.Diags
+}
+
 func (l *loader) decodeLocalsAgain(b sourceBlock) Diagnostics {
 	d := l.newDecoder(b.file)
 	d.Deps = &eval.Dependencies{}

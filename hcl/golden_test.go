@@ -164,6 +164,12 @@ func listed(c *Config) (out []byte) {
 		}
 		out = append(out, completed(&p.Operation)+"\n"...)
 	}
+	for _, k := range c.Skills {
+		out = fmt.Appendf(out, "skill %s %s\n", k.URI, k.Content.Frontmatter.JSON)
+		for _, f := range k.Content.Files {
+			out = fmt.Appendf(out, "  %s %s %s\n", k.URIOf(f.Path), f.MimeType, f.Digest)
+		}
+	}
 	for _, r := range c.Resources {
 		out = fmt.Appendf(out, "resource %s %s", r.Name, r.URI)
 		if r.Template != nil {

@@ -9,7 +9,7 @@ import (
 	"hatchel/hcl/schema"
 )
 
-// Policy is one policy block: access rules for the tools, prompts and resources that it names.
+// Policy is one policy block: access rules for the tools, prompts, resources and skills that it names.
 type Policy struct {
 	Name string
 	Targets
@@ -32,7 +32,7 @@ func (p *Policy) AppliesToPrompt(name string) bool { return p.appliesTo("prompts
 // AppliesToResource reports whether the policy applies to the resource.
 func (p *Policy) AppliesToResource(name string) bool { return p.appliesTo("resources", name) }
 
-// AppliesToAny reports whether the policy applies to a tool, prompt or resource of the configuration, or to all.
+// AppliesToAny reports whether the policy applies to a tool, prompt, resource or skill of the configuration, or to all.
 func (p *Policy) AppliesToAny(c *Config) bool {
 	return p.AppliesToAll || len(p.operations(c.operations())) > 0
 }
@@ -58,7 +58,7 @@ func (p *Policy) ruleSpec() decode.Spec {
 	}
 }
 
-// decodePolicies decodes the policy blocks, after the tools, prompts and resources that they can
+// decodePolicies decodes the policy blocks, after the tools, prompts, resources and skills that they can
 // name.
 func (l *loader) decodePolicies() {
 	known := l.collectExposedNames()
@@ -82,7 +82,7 @@ func (p *Policy) decode(d *decode.Decoder, b sourceBlock, l *loader, known expos
 	d.Fields(b.Block, targets)
 	unclear := d.Diags[before:].HasErrors() || d.MissingValue
 	named := func(name string) bool { return b.Body.Attributes[name] != nil }
-	p.AppliesToAll = !slices.ContainsFunc([]string{"tools", "prompts", "resources"}, named)
+	p.AppliesToAll = !slices.ContainsFunc([]string{"tools", "prompts", "resources", "skills"}, named)
 	switch {
 	case mistyped:
 	case !named("allow") && !named("deny") && !named("approve"):
@@ -128,7 +128,7 @@ func (p *Policy) checkPublicCaches(d *decode.Decoder, b sourceBlock, c *Config) 
 func readsCaller(c *Condition) bool { return c != nil && c.Reads("caller") }
 
 var toolRootType = schema.ObjectOf(
-	&schema.Member{Name: "kind", Type: enumOf("tool", "prompt", "resource")},
+	&schema.Member{Name: "kind", Type: enumOf("tool", "prompt", "resource", "skill")},
 	&schema.Member{Name: "name", Type: eval.StringType},
 	&schema.Member{Name: "title", Type: eval.StringType},
 	&schema.Member{Name: "read_only", Type: eval.BoolType},

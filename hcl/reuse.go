@@ -16,7 +16,7 @@ import (
 // if its file is unchanged and it does not depend on other tools or on files.
 type decodedBlock struct {
 	op              *Operation
-	result          any // the *Tool, *Prompt or *Resource that op belongs to; nil for a completion
+	result          any // the *Tool, *Prompt, *Resource or *Skill that op belongs to; nil for a completion
 	enabled         bool
 	descriptionRefs []descriptionRef
 	diags           Diagnostics
@@ -88,7 +88,7 @@ func cachedOperation(b sourceBlock) *operationDecoder {
 	return nil
 }
 
-// decodeOperations decodes the prompt or the resource blocks, those of unchanged files excepted, and
+// decodeOperations decodes the prompt, the resource or the skill blocks, those of unchanged files excepted, and
 // adds the enabled ones to the configuration, sorted by name. The tools that they call are complete.
 func (l *loader) decodeOperations(kind string, decode func(b sourceBlock) *operationDecoder) {
 	blocks := l.blocks[kind]
@@ -116,10 +116,15 @@ func (l *loader) decodeOperations(kind string, decode func(b sourceBlock) *opera
 			if l.claimURI(made) {
 				l.config.Resources = append(l.config.Resources, made)
 			}
+		case *Skill:
+			if l.claimURI(&made.Resource) {
+				l.config.Skills = append(l.config.Skills, made)
+			}
 		}
 	}
 	slices.SortFunc(l.config.Prompts, func(a, b *Prompt) int { return strings.Compare(a.Name, b.Name) })
 	slices.SortFunc(l.config.Resources, func(a, b *Resource) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(l.config.Skills, func(a, b *Skill) int { return strings.Compare(a.Name, b.Name) })
 }
 
 // reusable reports whether a decoded block depends only on its file and the globals.

@@ -11,11 +11,11 @@ import (
 	"hatchel/internal/wildcard"
 )
 
-// Targets are tools, prompts and resources that a block names: each list holds names, or patterns
+// Targets are tools, prompts, resources and skills that a block names: each list holds names, or patterns
 // with * for any characters.
-type Targets struct{ Tools, Prompts, Resources []string }
+type Targets struct{ Tools, Prompts, Resources, Skills []string }
 
-// Toolset is a subset of the tools, prompts and resources with its own URL.
+// Toolset is a subset of the tools, prompts, resources and skills with its own URL.
 type Toolset struct {
 	Name         string
 	Title        string
@@ -40,12 +40,16 @@ func (t *Targets) names(list, name string) bool {
 		return matchesAny(t.Tools, name)
 	case "prompts":
 		return matchesAny(t.Prompts, name)
+	case "skills":
+		return matchesAny(t.Skills, name)
 	}
 	return matchesAny(t.Resources, name)
 }
 
 // isEmpty reports whether nothing is named.
-func (t *Targets) isEmpty() bool { return len(t.Tools)+len(t.Prompts)+len(t.Resources) == 0 }
+func (t *Targets) isEmpty() bool {
+	return len(t.Tools)+len(t.Prompts)+len(t.Resources)+len(t.Skills) == 0
+}
 
 func matchesAny(patterns []string, name string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool { return MatchesPattern(p, name) })
@@ -62,7 +66,7 @@ func (t *Toolset) spec(known exposedNames) decode.Spec {
 	}, t.Targets.spec(known, " in the toolset: names, or patterns with * for any characters.")...)
 }
 
-// decodeToolsets decodes the toolset blocks, after the tools, prompts and resources that they can
+// decodeToolsets decodes the toolset blocks, after the tools, prompts, resources and skills that they can
 // name.
 func (l *loader) decodeToolsets() {
 	known := l.collectExposedNames()
@@ -75,7 +79,7 @@ func (l *loader) decodeToolsets() {
 		d.Body(b.Block, t.spec(known))
 		if t.isEmpty() && !d.Diags.HasErrors() && !d.MissingValue {
 			d.Errorf(b.DefRange(), "Empty toolset",
-				"The toolset is empty. Name tools = [\"invoice_*\"], prompts or resources.")
+				"The toolset is empty. Name tools = [\"invoice_*\"], prompts, resources or skills.")
 		}
 		if l.declare("toolset", t.Name, b) {
 			l.config.Toolsets = append(l.config.Toolsets, t)
@@ -84,14 +88,14 @@ func (l *loader) decodeToolsets() {
 	slices.SortFunc(l.config.Toolsets, func(a, b *Toolset) int { return strings.Compare(a.Name, b.Name) })
 }
 
-// exposedNames are the names of all tools, prompts and resources, for blocks that refer to them.
+// exposedNames are the names of all tools, prompts, resources and skills, for blocks that refer to them.
 type exposedNames struct {
-	names   map[string][]string // by list: tools, prompts, resources
+	names   map[string][]string // by list: tools, prompts, resources, skills
 	partial bool                // the names may be incomplete
 }
 
-// collectExposedNames returns the names of all tools, prompts and resources, also of those that are disabled: to
-// disable one must not need a change of what names it.
+// collectExposedNames returns the names of all tools, prompts, resources and skills, also of those that are disabled:
+// to disable one must not need a change of what names it.
 func (l *loader) collectExposedNames() exposedNames {
 	names := map[string][]string{}
 	for _, w := range append(l.config.operations(), l.disabled...) {
@@ -106,6 +110,7 @@ func (t *Targets) spec(known exposedNames, doc string) decode.Spec {
 		known.namesField(&t.Tools, "tools", "The tools"+doc),
 		known.namesField(&t.Prompts, "prompts", "The prompts"+doc),
 		known.namesField(&t.Resources, "resources", "The resources"+doc),
+		known.namesField(&t.Skills, "skills", "The skills"+doc),
 	}
 }
 

@@ -1,10 +1,12 @@
 package runtime
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
+	"path"
 	"slices"
 
 	"hatchel/adapters"
@@ -30,6 +32,7 @@ func (c *compiler) bindTools() {
 	}
 }
 
+// bindPromptsAndResources also binds skills, which are resources.
 func (c *compiler) bindPromptsAndResources() {
 	for _, decl := range c.g.Config.Prompts {
 		p := call.NewPrompt(c.g.Env, decl)
@@ -40,6 +43,23 @@ func (c *compiler) bindPromptsAndResources() {
 		r := call.NewResource(c.g.Env, decl)
 		c.g.Resources = append(c.g.Resources, r)
 		c.bind(&r.Operation)
+	}
+	for _, decl := range c.g.Config.Skills {
+		s := call.NewSkill(c.g.Env, decl)
+		c.g.Skills = append(c.g.Skills, s)
+		c.checkSkillSecrets(decl)
+		c.bind(&s.Operation)
+	}
+}
+
+// checkSkillSecrets reports a secret in a file of a skill. It would be removed, and clients would refuse the file.
+func (c *compiler) checkSkillSecrets(s *hcl.Skill) {
+	for _, f := range s.Content.Files {
+		if !bytes.Equal(c.g.Env.Scrubber.Bytes(f.Content), f.Content) {
+			const text = "The file %s has the value of a secret, which clients may not see. Remove it from the " +
+				"file, and replace the secret."
+			c.report("Secret in a skill", fmt.Sprintf(text, path.Join(s.Directory, f.Path)), s.Range)
+		}
 	}
 }
 

@@ -361,6 +361,10 @@ func (c *compiler) gatherRules() {
 		r.Rules = policies.Rules(r.Kind, r.Decl, root, applies)
 		r.SetMasks(root)
 	}
+	for _, s := range c.g.Skills {
+		applies := func(policy *hcl.Policy) bool { return policy.AppliesToSkill(s.Decl.Name) }
+		s.Rules = policies.Rules(s.Kind, s.Decl, policy.OperationRoot(s.Kind, s.Decl, ""), applies)
+	}
 }
 
 const (

@@ -71,6 +71,26 @@ func (h *Host) ReadResource(ctx context.Context, req *mcp.CallRequest) (mcp.Docu
 	return g.Read(ctx, req)
 }
 
+// Skill serves one skills/get.
+func (h *Host) Skill(ctx context.Context, caller *mcp.Caller, uri string) (mcp.Skill, error) {
+	g, err := h.admit(ctx, caller)
+	if err != nil {
+		return mcp.Skill{}, err
+	}
+	defer g.leave()
+	return g.Views.Of(caller.Toolset).Skill(ctx, caller, uri)
+}
+
+// Directory serves one resources/directory/read.
+func (h *Host) Directory(ctx context.Context, caller *mcp.Caller, uri string) (*mcp.List, error) {
+	g, err := h.admit(ctx, caller)
+	if err != nil {
+		return nil, err
+	}
+	defer g.leave()
+	return g.Views.Of(caller.Toolset).Directory(ctx, caller, uri)
+}
+
 // Complete serves one completion/complete.
 func (h *Host) Complete(ctx context.Context, req *mcp.CompleteRequest) (mcp.Completion, error) {
 	g, err := h.admit(ctx, req.Caller)

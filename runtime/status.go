@@ -76,6 +76,7 @@ type Readiness struct {
 	Tools       int                      `json:"tools"`            // that are listed, as all that is counted here
 	Prompts     int                      `json:"prompts"`
 	Resources   int                      `json:"resources"` // and templates
+	Skills      int                      `json:"skills,omitempty"`
 	Loaded      *time.Time               `json:"loaded,omitempty"`
 	Stale       bool                     `json:"stale"` // the last load has failed, or uses the last values of secrets
 	LastChange  *served.Change           `json:"last_change,omitempty"`
@@ -139,7 +140,8 @@ func describeServed(g *Generation, s Status) Readiness {
 		Commit:      g.build.Commit,
 		Tools:       g.Count("", mcp.Tools),
 		Prompts:     g.Count("", mcp.Prompts),
-		Resources:   g.Count("", mcp.Resources) + g.Count("", mcp.Templates),
+		Resources:   g.Count("", mcp.Resources) + g.Count("", mcp.Templates) - g.Count("", mcp.Skills),
+		Skills:      g.Count("", mcp.Skills),
 		Stale:       s.isStale(),
 		LastChange:  s.Change,
 		Diagnostics: s.Last.Diagnostics,

@@ -288,7 +288,7 @@ func (l *loadFlags) lock(cmd *cobra.Command, dir string, check bool) error {
 		}
 	}
 	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", name,
-		console.CountCapabilities(len(s.Tools), len(s.Prompts), len(s.Resources)))
+		console.CountCapabilities(len(s.Tools), len(s.Prompts), len(s.Resources), len(s.Skills)))
 	return err
 }
 

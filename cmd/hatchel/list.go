@@ -23,20 +23,21 @@ type listFlags struct {
 // listKinds are the values of --kind.
 var listKinds = map[string]mcp.Listing{
 	"tools": mcp.Tools, "prompts": mcp.Prompts, "resources": mcp.Resources, "templates": mcp.Templates,
+	"skills": mcp.Skills,
 }
 
 func listCommand() *cobra.Command {
 	f := &listFlags{loadFlags: loadFlags{inspect: true}}
 	cmd := folderArg(&cobra.Command{
 		Use:   "list [DIR]",
-		Short: "List the tools, prompts, resources and toolsets of a configuration",
-		Long: `List the tools, prompts, resources and toolsets of a configuration directory: all
-of them, or only those that a caller sees. --subject, --group, --scope, --claim and
+		Short: "List the tools, prompts, resources, skills and toolsets of a configuration",
+		Long: `List the tools, prompts, resources, skills and toolsets of a configuration directory:
+all of them, or only those that a caller sees. --subject, --group, --scope, --claim and
 --header describe the caller.
 
 With --json the output is the result of tools/list, exactly as a client of protocol
 revision 2026-07-28 receives it, all pages in one. With --kind it is the result of
-prompts/list, resources/list or resources/templates/list.
+prompts/list, resources/list, resources/templates/list or skills/list.
 
 With --tokens the output is an estimate of the tokens that each tool takes in the
 context of an agent.` + serverHelp,
@@ -55,12 +56,12 @@ context of an agent.` + serverHelp,
 	f.loadFlags.register(cmd)
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print the result of tools/list")
 	cmd.Flags().StringVar(&f.kind, "kind", "tools",
-		"with --json, the `KIND` to list: tools, prompts, resources or templates")
+		"with --json, the `KIND` to list: tools, prompts, resources, templates or skills")
 	cmd.Flags().BoolVar(&f.tokens, "tokens", false, "print how many tokens each tool and each toolset takes")
 	cmd.MarkFlagsMutuallyExclusive("json", "tokens")
 	f.registerServer(cmd)
 	f.callerFlags.register(cmd)
-	completeWords(cmd, "kind", "tools", "prompts", "resources", "templates")
+	completeWords(cmd, "kind", "tools", "prompts", "resources", "templates", "skills")
 	return cmd
 }
 

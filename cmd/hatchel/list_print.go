@@ -31,6 +31,7 @@ func printCapabilities(w io.Writer, g *runtime.Generation, visible func(mcp.List
 			return [3]string{p.Name, inputNames(p.Input), console.FirstLine(p.Description)}
 		})},
 		{"Resources", capabilityLines(g.Config.Resources, resources, resourceColumns)},
+		{"Skills", skillLines(g, visible(mcp.Skills))},
 		{"Toolsets", toolsetLines(g)},
 	}
 	onlyTools := true
@@ -76,13 +77,22 @@ func resourceColumns(r *hcl.Resource) [3]string {
 	return [3]string{r.Name, uri, console.FirstLine(r.Description)}
 }
 
+func skillLines(g *runtime.Generation, visible []string) (lines []string) {
+	for _, s := range g.Config.Skills {
+		if slices.Contains(visible, s.URI) {
+			lines = append(lines, s.Name+"\t"+s.URI+"\t"+console.FirstLine(s.Description))
+		}
+	}
+	return lines
+}
+
 func toolsetLines(g *runtime.Generation) (lines []string) {
 	for _, t := range g.Config.Toolsets {
 		var members []string
 		for _, kind := range []struct {
 			name  string
 			names []string
-		}{{"tools", t.Tools}, {"prompts", t.Prompts}, {"resources", t.Resources}} {
+		}{{"tools", t.Tools}, {"prompts", t.Prompts}, {"resources", t.Resources}, {"skills", t.Skills}} {
 			if len(kind.names) > 0 {
 				members = append(members, kind.name+" "+strings.Join(kind.names, ", "))
 			}

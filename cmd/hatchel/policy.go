@@ -89,7 +89,7 @@ denied, and 2 when a rule reads inputs and the given inputs are not valid.`,
 	fs := cmd.Flags()
 	f.targets["tool"] = fs.String("tool", "", "`NAME` of the tool")
 	f.targets["prompt"] = fs.String("prompt", "", "`NAME` of the prompt")
-	f.targets["resource"] = fs.String("resource", "", "`URI` of the resource")
+	f.targets["resource"] = fs.String("resource", "", "`URI` of the resource, or of a file of a skill")
 	f.callerFlags.register(cmd)
 	fs.StringArrayVar(&f.args, "arg", nil, "argument of the call, `NAME=VALUE`; repeat a name for a list")
 	fs.StringVar(&f.object, "args", "", "all arguments as one `JSON` object")

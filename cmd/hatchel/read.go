@@ -26,8 +26,8 @@ func readCommand() *cobra.Command {
 		Use:   "read [DIR] URI",
 		Short: "Read a resource",
 		Long: `Read a resource of a configuration directory and print its contents: text as it is,
-binary data as raw bytes. The URI is that of a resource, or matches the template of
-one.
+binary data as raw bytes. The URI is that of a resource or of a file of a skill,
+or matches the template of a resource.
 
 ` + callerHelp + serverHelp,
 		Args:              oneArg("read requires the URI of a resource"),
@@ -45,6 +45,9 @@ func resourceCompletions(g *runtime.Generation) (uris []string) {
 		if r.Template == nil {
 			uris = append(uris, cobra.CompletionWithDesc(r.URI, console.FirstLine(r.Description)))
 		}
+	}
+	for _, s := range g.Config.Skills {
+		uris = append(uris, cobra.CompletionWithDesc(s.URI, console.FirstLine(s.Description)))
 	}
 	return uris
 }

@@ -60,7 +60,7 @@ func describeReady(r server.Readiness) string {
 	if r.Revision == "" {
 		return "ready"
 	}
-	line := console.ServedLine(r.Tools, r.Prompts, r.Resources, r.Revision, r.Stale)
+	line := console.ServedLine(r.Tools, r.Prompts, r.Resources, r.Skills, r.Revision, r.Stale)
 	return "ready: " + strings.TrimPrefix(line, "nothing, ") // the callers of the health block see no counts
 }
 

@@ -341,11 +341,14 @@ func (f *serveFlags) serve(
 ) error {
 	g := s.Host.Current()
 	tools, prompts := g.Count(f.toolset, mcp.Tools), g.Count(f.toolset, mcp.Prompts)
-	resources := g.Count(f.toolset, mcp.Resources) + g.Count(f.toolset, mcp.Templates)
-	if tools+prompts+resources == 0 {
-		s.Log.Warn("configuration declares no tools, prompts or resources", "directory", s.Reloader.Folder.Dir())
+	skills := g.Count(f.toolset, mcp.Skills)
+	resources := g.Count(f.toolset, mcp.Resources) + g.Count(f.toolset, mcp.Templates) - skills
+	if tools+prompts+resources+skills == 0 {
+		s.Log.Warn("configuration declares no tools, prompts, resources or skills", "directory",
+			s.Reloader.Folder.Dir())
 	}
-	ready := fmt.Sprintf("hatchel: serving %s from %s", console.CountCapabilities(tools, prompts, resources), path)
+	count := console.CountCapabilities(tools, prompts, resources, skills)
+	ready := fmt.Sprintf("hatchel: serving %s from %s", count, path)
 	force, stop := secondSignal(ctx)
 	defer stop()
 	if f.stdio {

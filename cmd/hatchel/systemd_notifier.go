@@ -122,5 +122,5 @@ func (n *systemdNotifier) send(state string) {
 // status returns what is served, as systemctl status shows it.
 func (n *systemdNotifier) status() string {
 	r := n.host.Served()
-	return console.ServedLine(r.Tools, r.Prompts, r.Resources, r.Revision, r.Stale)
+	return console.ServedLine(r.Tools, r.Prompts, r.Resources, r.Skills, r.Revision, r.Stale)
 }

@@ -78,6 +78,7 @@ func (f *validateFlags) run(cmd *cobra.Command, path string) error {
 	if g := folder.generation; g != nil {
 		defer g.Close()
 		r.Tools, r.Prompts, r.Resources = len(g.Config.Tools), len(g.Config.Prompts), len(g.Config.Resources)
+		r.Skills = len(g.Config.Skills)
 		r.Refused = len(g.RefusedOperations())
 		r.DisabledWebhooks = g.Config.DisabledWebhooks()
 		if f.connect {

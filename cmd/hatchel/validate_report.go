@@ -14,6 +14,7 @@ type validateReport struct {
 	Tools            int              `json:"tools"`
 	Prompts          int              `json:"prompts"`
 	Resources        int              `json:"resources"`
+	Skills           int              `json:"skills,omitempty"`
 	Refused          int              `json:"refused,omitempty"` // of these, for what the server lacks
 	DisabledWebhooks []string         `json:"webhooks_off,omitempty"`
 	Errors           int              `json:"errors"`
@@ -57,7 +58,7 @@ func (r *validateReport) writeText(out io.Writer) error {
 		fmt.Fprintf(out, "%s: no .hcl files found%s\n", name, note)
 		return nil
 	}
-	count := console.CountCapabilities(r.Tools, r.Prompts, r.Resources)
+	count := console.CountCapabilities(r.Tools, r.Prompts, r.Resources, r.Skills)
 	if r.Refused > 0 {
 		count += fmt.Sprintf(", %d of them refused", r.Refused)
 	}

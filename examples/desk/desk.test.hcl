@@ -125,3 +125,8 @@ test "a ticket that does not exist is no document" {
   mock "sql" "desk" { init = "" }
   expect { error = "There is no ticket 1" }
 }
+
+test "the skill is read as it is written" {
+  resource = "skill://triage/references/rules.md"
+  expect { text = file("skills/triage/references/rules.md") }
+}

@@ -149,7 +149,7 @@ var declarations = [count]Declaration{
 		document(Field{"prompt", "string", false, "The name of the prompt."})},
 	ResourceRead: {"resource_read", "A read of a resource has ended, or continues later: its outcome is asked then. " +
 		"There is no event of its beginning, and none of its steps.",
-		document(Field{"resource", "string", false, "The name of the resource."})},
+		document(Field{"resource", "string", false, "The name of the resource, or of the skill whose file is read."})},
 	ToolStep: {"tool_step", "A step of a call has ended. A step with each has one event.", []Field{
 		toolField, callID,
 		{"step", "string", false, "The name of the step; the kind of its backend, if it has none."},
@@ -196,7 +196,7 @@ var declarations = [count]Declaration{
 		"second, reason and tool.", []Field{
 		{"tool", "string", true, "The name of the tool; absent for others, and for requests that are no calls."},
 		{"prompt", "string", true, "The name of the prompt; absent for others."},
-		{"resource", "string", true, "The name of the resource; absent for others."},
+		{"resource", "string", true, "The name of the resource or the skill; absent for others."},
 		{"reason", "string", false, "policy, scope, approval, argument or credential."},
 		{"message", "string", true, "The reason of the last one in words."},
 		{"subject", "string", true, "The caller of the last one."},

@@ -25,7 +25,7 @@ func build(c *hcl.Config, with selection, parallel func(int, func(int))) *Surfac
 	}
 	b := &builder{source: readSource(c, with.filesOf(c), parallel), config: c, out: &Surface{
 		Tools: map[string]*Tool{}, Prompts: map[string]*Prompt{}, Resources: map[string]*Resource{},
-		Toolsets: map[string]*Toolset{}, Policies: map[string]*Policy{},
+		Skills: map[string]*Skill{}, Toolsets: map[string]*Toolset{}, Policies: map[string]*Policy{},
 		Masks: map[string]*Mask{}, Connections: map[string]*Connection{},
 		Settings: map[string]*Setting{}, positions: map[string]hcl.Range{},
 	}}
@@ -43,6 +43,11 @@ func build(c *hcl.Config, with selection, parallel func(int, func(int))) *Surfac
 	for _, r := range c.Resources {
 		if with.has(&r.Operation) {
 			b.resource(r)
+		}
+	}
+	for _, s := range c.Skills {
+		if with.has(&s.Operation) {
+			b.skill(s)
 		}
 	}
 	for _, t := range c.Toolsets {
@@ -113,6 +118,11 @@ func (b *builder) toolset(t *hcl.Toolset) {
 	for _, r := range b.config.Resources {
 		if t.HasResource(r.Name) {
 			out.Resources = append(out.Resources, r.Name)
+		}
+	}
+	for _, s := range b.config.Skills {
+		if t.HasSkill(s.Name) {
+			out.Skills = append(out.Skills, s.Name)
 		}
 	}
 	b.placeBlock("toolset "+t.Name, t.Range)

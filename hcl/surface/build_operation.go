@@ -37,6 +37,7 @@ var (
 	toolCovered = slices.Concat([]string{"read_only", "destructive", "idempotent", "open_world", "limit", "returns",
 		"text"}, answerCovered, operationCovered)
 	resourceCovered = append([]string{"uri", "uri_template", "mime_type", "text"}, operationCovered...)
+	skillCovered    = append([]string{"directory", "path"}, operationCovered...)
 	promptCovered   = append([]string{"message"}, operationCovered...)
 )
 
@@ -73,8 +74,8 @@ func (b *builder) blockOf(name string) operationBlock {
 	return out
 }
 
-// operation sets what tools, prompts and resources share, with these arguments as texts, and returns the block and the
-// source as it reads it.
+// operation sets what tools, prompts, resources and skills share, with these arguments as texts, and returns the block
+// and the source as it reads it.
 func (b *builder) operation(
 	out *Operation, op *hcl.Operation, kind string, covered []string, texts ...string,
 ) (operationBlock, *source) {
@@ -93,7 +94,7 @@ func (b *builder) operation(
 	out.May.Allow = own.condition(op.Allow)
 	for _, p := range b.config.Policies {
 		if kind == "tool" && p.AppliesToTool(op.Name) || kind == "prompt" && p.AppliesToPrompt(op.Name) ||
-			kind == "resource" && p.AppliesToResource(op.Name) {
+			kind == "resource" && p.AppliesToResource(op.Name) || kind == "skill" && p.AppliesToSkill(op.Name) {
 			out.May.Policies = append(out.May.Policies, p.Name)
 		}
 	}

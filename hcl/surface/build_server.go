@@ -117,7 +117,8 @@ func (b *builder) policy(p *hcl.Policy) {
 		for _, nested := range block.Body.Blocks {
 			out.Message += b.message(attribute(nested, "message"))
 		}
-		out.Args = b.rest(block, []string{"allow", "deny", "approve", "message", "tools", "prompts", "resources"})
+		out.Args = b.rest(block, []string{"allow", "deny", "approve", "message", "tools", "prompts", "resources",
+			"skills"})
 	}
 	b.placeBlock("policy "+p.Name, p.Range)
 	b.out.Policies[p.Name] = out
@@ -156,7 +157,7 @@ func (b *builder) connection(c *hcl.Connection) {
 }
 
 // shownBlocks are the blocks that a surface shows in parts.
-var shownBlocks = []string{"tool", "prompt", "resource", "toolset", "policy", "mask", "connection",
+var shownBlocks = []string{"tool", "prompt", "resource", "skill", "toolset", "policy", "mask", "connection",
 	"approvals", "on"}
 
 // settings adds the blocks that have no form of their own, and where the values of secrets and variables come from.

@@ -27,6 +27,7 @@ func Compare(old, new *Surface) *Diff {
 		c.operation("prompt", at, &a.Operation, &b.Operation)
 	})
 	entries(c, "resource", old.Resources, new.Resources, nil, (*comparison).resource)
+	c.skills()
 	c.toolsets()
 	c.connections()
 	c.settings()
@@ -214,7 +215,7 @@ func orAny(text string) string {
 	return text
 }
 
-// operation compares what tools, prompts and resources share.
+// operation compares what tools, prompts, resources and skills share.
 func (c *comparison) operation(kind, at string, a, b *Operation) {
 	c.text(at+".title", a.Title, b.Title)
 	c.text(at+".description", a.Description, b.Description)

@@ -124,7 +124,8 @@ func (c *comparison) toolsets() {
 		for _, list := range []struct {
 			name     string
 			old, new []string
-		}{{"tools", a.Tools, b.Tools}, {"prompts", a.Prompts, b.Prompts}, {"resources", a.Resources, b.Resources}} {
+		}{{"tools", a.Tools, b.Tools}, {"prompts", a.Prompts, b.Prompts}, {"resources", a.Resources, b.Resources},
+			{"skills", a.Skills, b.Skills}} {
 			noun := strings.TrimSuffix(list.name, "s")
 			for _, name := range missing(list.old, list.new) {
 				c.add(Breaking, "toolset-member", at+"."+list.name, "%s removed: %s", noun, name)

@@ -26,6 +26,7 @@ type lockFile struct {
 	Tools       map[string]*Tool       `json:"tools"`
 	Prompts     map[string]*Prompt     `json:"prompts,omitempty"`
 	Resources   map[string]*Resource   `json:"resources,omitempty"`
+	Skills      map[string]*Skill      `json:"skills,omitempty"`
 	Toolsets    map[string]*Toolset    `json:"toolsets,omitempty"`
 	Policies    map[string]*Policy     `json:"policies,omitempty"`
 	Masks       map[string]*Mask       `json:"masks,omitempty"`
@@ -47,7 +48,8 @@ func (s *Surface) Lock() []byte {
 }
 
 func (s *Surface) file() lockFile {
-	return lockFile{Version, s.Server, s.Tools, s.Prompts, s.Resources, s.Toolsets, s.Policies, s.Masks, s.Connections,
+	return lockFile{Version, s.Server, s.Tools, s.Prompts, s.Resources, s.Skills, s.Toolsets, s.Policies, s.Masks,
+		s.Connections,
 		s.Settings, s.Access}
 }
 
@@ -192,8 +194,9 @@ type lockedOperation struct {
 // surface returns the surface of a lock, and its operations by their names, such as "tool pay".
 func (f *lockFile) surface(kinds hcl.Kinds) (*Surface, map[string]lockedOperation, error) {
 	s := &Surface{Server: f.Server, Tools: orEmpty(f.Tools), Prompts: orEmpty(f.Prompts),
-		Resources: orEmpty(f.Resources), Toolsets: orEmpty(f.Toolsets), Policies: orEmpty(f.Policies),
-		Masks: orEmpty(f.Masks), Connections: orEmpty(f.Connections), Settings: orEmpty(f.Settings), Access: f.Access}
+		Resources: orEmpty(f.Resources), Skills: orEmpty(f.Skills), Toolsets: orEmpty(f.Toolsets),
+		Policies: orEmpty(f.Policies), Masks: orEmpty(f.Masks), Connections: orEmpty(f.Connections),
+		Settings: orEmpty(f.Settings), Access: f.Access}
 	if err := checkAccess(f.Access); err != nil {
 		return nil, nil, err
 	}
@@ -214,8 +217,13 @@ func (f *lockFile) surface(kinds hcl.Kinds) (*Surface, map[string]lockedOperatio
 			operations["resource "+name] = lockedOperation{&r.Operation, r}
 		}
 	}
-	if len(operations) != len(s.Tools)+len(s.Prompts)+len(s.Resources) || hasNull(s.Toolsets) || hasNull(s.Policies) ||
-		hasNull(s.Connections) || hasNull(s.Settings) || hasNullPart(operations) {
+	for name, k := range s.Skills {
+		if k != nil {
+			operations["skill "+name] = lockedOperation{&k.Operation, k}
+		}
+	}
+	if len(operations) != len(s.Tools)+len(s.Prompts)+len(s.Resources)+len(s.Skills) || hasNull(s.Toolsets) ||
+		hasNull(s.Policies) || hasNull(s.Connections) || hasNull(s.Settings) || hasNullPart(operations) {
 		return nil, nil, &LockError{Text: "it is not a lock of hatchel: an entry is null"}
 	}
 	for _, op := range operations {

@@ -15,7 +15,7 @@ import (
 // incomparable are the members of a lock, of its server, of its operations and of what these need of a caller that
 // version 1 has in another form, or not at all.
 var incomparable = struct{ lock, server, operation, may []string }{
-	lock:      []string{"policies", "connections", "settings", "access"},
+	lock:      []string{"skills", "policies", "connections", "settings", "access"},
 	server:    []string{"approvers", "keys", "issuers"},
 	operation: []string{"does", "reads", "guards", "texts", "steps", "rest"},
 	may:       []string{"allow", "approval", "checks"},

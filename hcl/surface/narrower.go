@@ -232,6 +232,9 @@ func (s *Surface) onlyGrants(list, name string) bool {
 	for _, r := range s.Resources {
 		operation(&r.Operation)
 	}
+	for _, k := range s.Skills {
+		operation(&k.Operation)
+	}
 	for _, block := range s.Settings {
 		for path, form := range block.Args {
 			if slices.Contains(rulesOfSettings, lastName(path)) {

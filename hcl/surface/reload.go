@@ -9,7 +9,7 @@ import (
 )
 
 // OfReload returns the surfaces of a configuration and of a later load of the same directory, without the tools,
-// prompts and resources that are the same in both. Compare finds the same differences in them as in the
+// prompts, resources and skills that are the same in both. Compare finds the same differences in them as in the
 // surfaces that Of returns; a reload of one changed file does not pay for all the others. Both configurations
 // were loaded without errors, and parallel is that of Of.
 func OfReload(served, loaded *hcl.Config, parallel func(n int, do func(i int))) (before, after *Surface) {
@@ -22,8 +22,8 @@ type selection map[*hcl.Operation]bool
 
 func (s selection) has(op *hcl.Operation) bool { return s == nil || s[op] }
 
-// operationsOf returns the tools, prompts and resources, each by name.
-func operationsOf(c *hcl.Config) (lists [3][]*hcl.Operation) {
+// operationsOf returns the tools, prompts, resources and skills, each by name.
+func operationsOf(c *hcl.Config) (lists [4][]*hcl.Operation) {
 	for _, t := range c.Tools {
 		lists[0] = append(lists[0], &t.Operation)
 	}
@@ -32,6 +32,9 @@ func operationsOf(c *hcl.Config) (lists [3][]*hcl.Operation) {
 	}
 	for _, r := range c.Resources {
 		lists[2] = append(lists[2], &r.Operation)
+	}
+	for _, s := range c.Skills {
+		lists[3] = append(lists[3], &s.Operation)
 	}
 	return lists
 }

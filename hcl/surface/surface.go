@@ -27,6 +27,7 @@ type Surface struct {
 	Tools       map[string]*Tool
 	Prompts     map[string]*Prompt
 	Resources   map[string]*Resource
+	Skills      map[string]*Skill
 	Toolsets    map[string]*Toolset
 	Policies    map[string]*Policy
 	Masks       map[string]*Mask
@@ -63,7 +64,7 @@ type Server struct {
 	Approvers *eval.Formula `json:"approvers,omitempty"`
 }
 
-// Operation is the common part of tools, prompts and resources.
+// Operation is the common part of tools, prompts, resources and skills.
 type Operation struct {
 	Digest      string            `json:"digest"` // of the other members
 	Title       string            `json:"title,omitempty"`
@@ -176,6 +177,14 @@ type Resource struct {
 	MimeType string `json:"mime_type,omitempty"`
 }
 
+// Skill is one skill.
+type Skill struct {
+	Operation
+	URI     string            `json:"uri"`
+	Files   map[string]string `json:"files"`             // digests by path
+	Scripts []string          `json:"scripts,omitempty"` // the files that are scripts or programs
+}
+
 // Toolset is one toolset with the names of its members.
 type Toolset struct {
 	Title        string   `json:"title,omitempty"`
@@ -183,6 +192,7 @@ type Toolset struct {
 	Tools        []string `json:"tools,omitempty"`
 	Prompts      []string `json:"prompts,omitempty"`
 	Resources    []string `json:"resources,omitempty"`
+	Skills       []string `json:"skills,omitempty"`
 }
 
 // Policy is the rules of one policy. Operations list the policies that apply to them.

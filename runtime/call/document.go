@@ -21,6 +21,7 @@ import (
 type Resource struct {
 	Operation
 	Resource *hcl.Resource
+	Skill    *hcl.Skill    // whose files are served; nil for another resource
 	Probes   chan struct{} // holds one for every subscription that reads the resource now
 }
 
@@ -32,6 +33,13 @@ const maxProbes = 8
 func NewResource(env *Environment, decl *hcl.Resource) *Resource {
 	r := &Resource{Resource: decl, Probes: make(chan struct{}, maxProbes)}
 	r.Init(env, "resource", &decl.Operation, decl.Error)
+	return r
+}
+
+// NewSkill returns the resource of the files of a skill, without its rules.
+func NewSkill(env *Environment, decl *hcl.Skill) *Resource {
+	r := &Resource{Resource: &decl.Resource, Skill: decl, Probes: make(chan struct{}, maxProbes)}
+	r.Init(env, "skill", &decl.Operation, nil)
 	return r
 }
 
@@ -66,6 +74,9 @@ type writeDocument func(dst []byte, f *hcl.Frame) ([]byte, error)
 
 // contents returns what writes the document at a URI.
 func (r *Resource) contents(uri string) writeDocument {
+	if r.Skill != nil {
+		return r.fileContents(uri)
+	}
 	return func(dst []byte, f *hcl.Frame) ([]byte, error) {
 		v, err := r.evalDocument(f)
 		if err != nil {
@@ -206,7 +217,7 @@ func (o *Operation) serveDocument(
 ) (mcp.Document, error) {
 	c := o.newRequestCall(ctx, req)
 	defer c.clock.unpin()
-	if c.audit != nil && o.Kind == "resource" && !o.hasSensitiveInput {
+	if c.audit != nil && o.Kind != "prompt" && !o.hasSensitiveInput {
 		c.audit.common.URI = o.Env.Scrubber.Text(req.Name)
 	}
 	err := failure.Try(func() error {

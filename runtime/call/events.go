@@ -101,7 +101,7 @@ func (e *callEvents) areRead() bool { return e.publisher != nil || e.log != nil 
 // publishStart publishes and keeps that a call of a tool begins, once its arguments were validated. The call has begun
 // at a time before that.
 func (e *callEvents) publishStart(f *facts, began time.Time) {
-	kind := eventKinds[f.operation.Kind].start
+	kind := eventKinds[f.operation.requestKind()].start
 	if !e.areRead() || e.started || kind == eventkind.None {
 		return
 	}
@@ -174,7 +174,7 @@ func (e *callEvents) publishEnd(ctx context.Context, end *ending) {
 	}
 	e.publishStart(&end.facts, end.started) // of a call that was refused before its arguments were validated
 	e.publishRefusal(ctx, end)
-	kind := eventKinds[end.operation.Kind].end
+	kind := eventKinds[end.operation.requestKind()].end
 	if e.entry.IsZero() && !e.publisher.Wants(kind) {
 		return
 	}
@@ -265,7 +265,7 @@ func (e *callEvents) publishRefusal(ctx context.Context, end *ending) {
 		return
 	}
 	r := event.Refusal{
-		Operation: end.operation.Kind, Name: end.operation.Decl.Name, Reason: end.refusal(), Owner: end.owner,
+		Operation: end.operation.requestKind(), Name: end.operation.Decl.Name, Reason: end.refusal(), Owner: end.owner,
 		Subject: end.caller.Subject,
 	}
 	if r.Limit = r.Reason == metrics.RefusedByLimit; !r.Limit {

@@ -22,12 +22,12 @@ import (
 	"hatchel/runtime/stage/result"
 )
 
-// Operation is one compiled operation: what the calls of tools, prompts, resources and completions,
+// Operation is one compiled operation: what the calls of tools, prompts, resources, skills and completions,
 // and the before blocks of approvals, have in common. The compiler sets its fields; after that it is immutable but for
 // Probed, and safe for concurrent use.
 type Operation struct {
 	Env    *Environment
-	Kind   string // "tool", "prompt", "resource" or "completion"
+	Kind   string // "tool", "prompt", "resource", "skill" or "completion"
 	Decl   *hcl.Operation
 	Steps  []*Step
 	Rules  *policy.Rules // nil allows everybody
@@ -63,11 +63,19 @@ func (o *Operation) Init(env *Environment, kind string, decl *hcl.Operation, err
 	o.hasSensitiveInput = result.HasSensitive(decl.Input)
 	o.takesFiles = decl.Input.HoldsFile()
 	if kind != "completion" && kind != "before" {
-		o.meter, o.events = env.Metrics.Operation(kind, decl.Name), env.Events.For(kind, decl.Name)
+		o.meter, o.events = env.Metrics.Operation(kind, decl.Name), env.Events.For(o.requestKind(), decl.Name)
 	}
 	if kind == "tool" {
 		o.recent = env.Recent
 	}
+}
+
+// requestKind is what requests for the operation ask for, as events have it: a file of a skill is read as a resource.
+func (o *Operation) requestKind() string {
+	if o.Kind == "skill" {
+		return "resource"
+	}
+	return o.Kind
 }
 
 // Repeats says what the author declares of the operation: it changes nothing, and repeating it has no additional

@@ -69,13 +69,14 @@ func FirstLine(text string) string {
 func JoinLines(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // CountCapabilities returns a phrase as in "2 tools, 1 prompt".
-func CountCapabilities(tools, prompts, resources int) string {
-	return JoinCounts(", ", "nothing", Count{tools, "tool"}, Count{prompts, "prompt"}, Count{resources, "resource"})
+func CountCapabilities(tools, prompts, resources, skills int) string {
+	return JoinCounts(", ", "nothing", Count{tools, "tool"}, Count{prompts, "prompt"}, Count{resources, "resource"},
+		Count{skills, "skill"})
 }
 
 // ServedLine returns what a server serves, as in "38 tools, revision 3f9a41c2, stale".
-func ServedLine(tools, prompts, resources int, revision string, stale bool) string {
-	line := CountCapabilities(tools, prompts, resources) + ", revision " + revision
+func ServedLine(tools, prompts, resources, skills int, revision string, stale bool) string {
+	line := CountCapabilities(tools, prompts, resources, skills) + ", revision " + revision
 	if stale {
 		line += ", stale"
 	}

@@ -34,8 +34,7 @@ func (c *checker) applyComments() (left []Finding, allowed int) {
 	for _, f := range c.found {
 		covered := false
 		for _, a := range all {
-			line := f.Subject.Start.Line
-			if a.rule == f.Rule && a.file == f.Subject.File && a.first <= line && line <= a.last {
+			if a.rule == f.Rule && (a.covers(f.Subject) || a.covers(f.block)) {
 				a.used, covered = true, true
 			}
 		}
@@ -49,10 +48,15 @@ func (c *checker) applyComments() (left []Finding, allowed int) {
 		if !a.used {
 			d := &diag.Diagnostic{Severity: diag.Warning, Summary: "Unused comment", Subject: a.at}
 			d.Detail = fmt.Sprintf("There is no finding of the rule %s here. Remove the comment.", a.rule)
-			left = append(left, Finding{"allow", d})
+			left = append(left, Finding{"allow", d, diag.Range{}})
 		}
 	}
 	return left, allowed
+}
+
+// covers reports whether a range begins in the lines of the allowance.
+func (a *allowance) covers(r diag.Range) bool {
+	return a.file == r.File && a.first <= r.Start.Line && r.Start.Line <= a.last
 }
 
 // readComments returns the allowances of a file and reports those that are wrong.

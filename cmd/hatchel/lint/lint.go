@@ -32,6 +32,8 @@ var Rules = []Rule{
 	{"caller-filter", "A table whose rows one tool chooses by the caller, and another one does not."},
 	{"upstream", "A pinned definition that no block uses, a description that is still that of the server, a hint of " +
 		"the server that nobody confirmed, and credentials that are sent to it over http."},
+	{"skill", "A skill whose links lead to nothing, that names unknown tools, or that hosts ignore in part; scripts, " +
+		"credentials, and more than 5,000 tokens."},
 	{"allow", "A comment # lint:allow that is wrong or allows nothing."},
 }
 
@@ -55,6 +57,8 @@ type Entry = json.RawMessage
 type Finding struct {
 	Rule string `json:"rule"`
 	*diag.Diagnostic
+
+	block diag.Range // the first line of the block of a skill, for a finding in one of its files
 }
 
 // Result is the outcome of a check.
@@ -81,6 +85,7 @@ func Check(config *hcl.Config, opts Options) Result {
 	c.checkClients()
 	c.checkCallers()
 	c.checkUpstreams()
+	c.checkSkills()
 	total := c.checkBudget()
 	found, allowed := c.applyComments()
 	slices.SortStableFunc(found, func(a, b Finding) int {
@@ -102,7 +107,7 @@ type checker struct {
 
 func (c *checker) report(rule string, severity diag.Severity, at diag.Range, summary, detail string) {
 	d := &diag.Diagnostic{Severity: severity, Summary: summary, Detail: detail, Subject: at}
-	c.found = append(c.found, Finding{rule, d})
+	c.found = append(c.found, Finding{rule, d, diag.Range{}})
 }
 
 // Tokens returns the estimate for one entry of a list, without its metadata, which clients do not show to models.

@@ -182,9 +182,10 @@ func TestExamplesLoadAsTheyAreShown(t *testing.T) {
 				}
 			}
 			_, diags = hcl.Load(fstest.MapFS{
-				"example.hcl": {Data: src},
-				"logo.png":    {Data: []byte("a picture")},
-				"shop.hcl":    {Data: []byte("connection \"sqlite\" \"shop\" { file = \"shop.db\" }\n")},
+				"example.hcl":             {Data: src},
+				"logo.png":                {Data: []byte("a picture")},
+				"skills/refunds/SKILL.md": {Data: []byte("---\nname: refunds\ndescription: Refund an order.\n---\n")},
+				"shop.hcl":                {Data: []byte("connection \"sqlite\" \"shop\" { file = \"shop.db\" }\n")},
 			}, all.Set().Kinds(), hcl.Options{Getenv: func(name string) (string, bool) {
 				if strings.HasSuffix(name, "_DSN") {
 					return "postgres://tools:secret-of-the-login@db.example/ledger", true

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -98,6 +99,15 @@ func (t *Tree) ReadDir(name string) ([]fs.DirEntry, error) {
 	}
 	slices.SortFunc(list, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	return list, nil
+}
+
+// ListSkill lists what may be published of a directory of a skill, as that of source.Snapshot does. Links of a revision
+// are not followed.
+func (t *Tree) ListSkill(dir, _ string) ([]fs.DirEntry, error) {
+	all, err := t.ReadDir(dir)
+	return slices.DeleteFunc(all, func(e fs.DirEntry) bool {
+		return strings.HasPrefix(e.Name(), ".") || t.isIgnored(path.Join(dir, e.Name()))
+	}), err
 }
 
 // Stat implements fs.StatFS.

@@ -9,7 +9,7 @@ func reduce(cfg *hcl.Config, c *Case) *hcl.Config {
 	out := *cfg
 	out.Audit, out.State, out.TLS, out.Auth, out.Approvals = nil, nil, nil, nil, nil
 	out.Webhooks, out.Toolsets, out.Tests, out.Sources = nil, nil, nil, nil
-	out.Tools, out.Prompts, out.Resources, out.Connections = nil, nil, nil, nil
+	out.Tools, out.Prompts, out.Resources, out.Skills, out.Connections = nil, nil, nil, nil, nil
 	r := &reduction{config: &out, tools: map[*hcl.Tool]bool{}, connections: map[*hcl.Connection]bool{}}
 	switch c.Kind {
 	case "tool":
@@ -26,6 +26,11 @@ func reduce(cfg *hcl.Config, c *Case) *hcl.Config {
 			if doc.URI == c.Target || doc.Template != nil {
 				out.Resources = append(out.Resources, doc)
 				r.add(&doc.Operation)
+			}
+		}
+		for _, s := range cfg.Skills {
+			if _, ok := s.PathOf(c.Target); ok {
+				out.Skills = append(out.Skills, s)
 			}
 		}
 	}

@@ -34,7 +34,7 @@ func (t *documentTry) HasMistakes() bool { return t.Form.hasProblems() }
 
 // newDocumentTry returns the form of a prompt or a resource with what was posted; nil where nothing is tried.
 func newDocumentTry(q *request, d *document, posted url.Values) (*documentTry, error) {
-	if q.block.Try == hcl.TryNone {
+	if q.block.Try == hcl.TryNone || d.resource != nil && d.resource.Skill != nil {
 		return nil, nil
 	}
 	try := &documentTry{Plan: d.Path() + "/plan", Verb: "Read"}

@@ -18,12 +18,12 @@ import (
 	"hatchel/runtime/edge/served"
 )
 
-// document is a prompt or a resource.
+// document is a prompt, a resource or a skill.
 type document struct {
-	Kind               string // "prompt" or "resource"
+	Kind               string // "prompt", "resource" or "skill"
 	Name               string
 	Title, Description string
-	URI                string // of a resource, or its template; empty for a prompt
+	URI                string // of a resource or a skill, or its template; empty for a prompt
 	*hcl.Operation
 
 	prompt   *call.Prompt   // nil for a resource
@@ -33,7 +33,7 @@ type document struct {
 // Path returns the address of its page.
 func (d *document) Path() string { return documentsPath(d.Kind) + "/" + url.PathEscape(d.Name) }
 
-// documentsPath returns the address of the list of prompts or of resources.
+// documentsPath returns the address of the list of prompts, of resources or of skills.
 func documentsPath(kind string) string { return "/console/" + kind + "s" }
 
 func newPrompt(p *call.Prompt) *document {
@@ -42,7 +42,7 @@ func newPrompt(p *call.Prompt) *document {
 }
 
 func newResource(r *call.Resource) *document {
-	d := &document{Kind: "resource", Name: r.Decl.Name, Title: r.Resource.Title, Description: r.Resource.Description,
+	d := &document{Kind: r.Kind, Name: r.Decl.Name, Title: r.Resource.Title, Description: r.Resource.Description,
 		URI: r.Resource.URI, Operation: r.Decl, resource: r}
 	if r.Resource.Template != nil {
 		d.URI = r.Resource.Template.Raw()
@@ -50,21 +50,25 @@ func newResource(r *call.Resource) *document {
 	return d
 }
 
-// documentsOf returns the prompts or the resources that are served, by name.
+// documentsOf returns the prompts, the resources or the skills that are served, by name.
 func documentsOf(g *served.Served, kind string) (all []*document) {
-	if kind == "prompt" {
+	resources := g.Resources
+	switch kind {
+	case "prompt":
 		for _, p := range g.Prompts {
 			all = append(all, newPrompt(p))
 		}
 		return all
+	case "skill":
+		resources = g.Skills
 	}
-	for _, r := range g.Resources {
+	for _, r := range resources {
 		all = append(all, newResource(r))
 	}
 	return all
 }
 
-// findDocument returns a prompt or a resource by its name.
+// findDocument returns a prompt, a resource or a skill by its name.
 func findDocument(g *served.Served, kind, name string) (*document, error) {
 	for _, d := range documentsOf(g, kind) {
 		if d.Name == name {
@@ -82,13 +86,17 @@ func (d *document) operation() *call.Operation {
 	return &d.resource.Operation
 }
 
-// permitPrompts and permitResources permit viewers of a server that has some.
+// permitPrompts, permitResources and permitSkills permit viewers of a server that has some.
 func permitPrompts(c *Console, q *request) string {
 	return permitDocuments(c, q, len(c.Host.Current().Prompts))
 }
 
 func permitResources(c *Console, q *request) string {
 	return permitDocuments(c, q, len(c.Host.Current().Resources))
+}
+
+func permitSkills(c *Console, q *request) string {
+	return permitDocuments(c, q, len(c.Host.Current().Skills))
 }
 
 func permitDocuments(c *Console, q *request, n int) string {
@@ -98,7 +106,7 @@ func permitDocuments(c *Console, q *request, n int) string {
 	return "This server has none"
 }
 
-// documentsData is the data of the list of prompts or of resources.
+// documentsData is the data of the list of prompts, of resources or of skills.
 type documentsData struct {
 	Kind      string
 	Bar       *filterBar
@@ -106,7 +114,7 @@ type documentsData struct {
 	pager
 }
 
-// listDocuments lists the prompts or the resources, also those that are not listed for clients.
+// listDocuments lists the prompts, the resources or the skills, also those that are not listed for clients.
 func listDocuments(kind string) func(*Console, *request) (*answer, error) {
 	return func(c *Console, q *request) (*answer, error) {
 		g, err := c.admit(q)
@@ -128,7 +136,7 @@ func listDocuments(kind string) func(*Console, *request) (*answer, error) {
 	}
 }
 
-// documentData is the data of the page of a prompt or a resource.
+// documentData is the data of the page of a prompt, a resource or a skill.
 type documentData struct {
 	*document
 	Facts    [][2]string
@@ -138,9 +146,10 @@ type documentData struct {
 	Records  []audit.Record
 	Entry    string // in the list of clients, indented
 	Try      *documentTry
+	Skill    *skillView // nil for another document
 }
 
-// showDocument shows a prompt or a resource.
+// showDocument shows a prompt, a resource or a skill.
 func showDocument(kind string) func(*Console, *request) (*answer, error) {
 	return func(c *Console, q *request) (*answer, error) {
 		g, err := c.admit(q)
@@ -175,9 +184,15 @@ func (c *Console) newDocumentData(q *request, g *served.Served, kind string) (*d
 		}
 	}
 	entry := json.RawMessage(nil)
-	if d.prompt != nil {
+	switch {
+	case d.prompt != nil:
 		entry = served.PromptEntry(d.prompt.Prompt)
-	} else {
+	case d.resource.Skill != nil:
+		entry = served.SkillEntry(d.resource.Skill)
+		if data.Skill, err = newSkillView(q, d.resource); err != nil {
+			return nil, err
+		}
+	default:
 		entry = served.ResourceEntry(d.resource.Resource)
 	}
 	data.Entry = indentJSON(entry)
@@ -222,10 +237,15 @@ func (d *document) facts(sources map[string][]byte) (facts [][2]string) {
 		}
 		add("Messages", "%s", strings.Join(roles, ", "))
 	}
-	if d.resource != nil {
+	switch {
+	case d.resource != nil && d.resource.Skill != nil:
+		add("Directory", "%s", d.resource.Skill.Directory)
+	case d.resource != nil:
 		d.addResourceFacts(add)
 	}
-	add("Timeout", "%s", duration(d.Timeout))
+	if d.resource == nil || d.resource.Skill == nil {
+		add("Timeout", "%s", duration(d.Timeout))
+	}
 	if len(d.Scopes) > 0 {
 		add("Scopes", "%s", strings.Join(d.Scopes, ", "))
 	}

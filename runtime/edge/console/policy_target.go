@@ -69,12 +69,12 @@ func (d *askData) namesAnother() bool { return d.Subject+d.Groups+d.Claims != ""
 type target struct {
 	kind, name, page string
 	access           access.Target
-	tool             *hcl.Tool // nil for a prompt or a resource
+	tool             *hcl.Tool // nil for another target
 	op               *hcl.Operation
 	document         *document // nil for a tool
 }
 
-// findTarget returns a tool, a prompt or a resource by its name.
+// findTarget returns a tool, a prompt, a resource or a skill by its name.
 func findTarget(g *served.Served, kind, name string) (*target, error) {
 	if kind == "tool" {
 		if p, ok := g.Program(name); ok {
@@ -88,22 +88,28 @@ func findTarget(g *served.Served, kind, name string) (*target, error) {
 		return nil, err
 	}
 	t := &target{kind, name, d.Path(), access.Target{}, nil, d.Operation, d}
-	if d.prompt != nil {
+	switch {
+	case d.prompt != nil:
 		t.access = access.PromptTarget(d.prompt.Prompt)
-	} else {
+	case d.resource.Skill != nil:
+		t.access = access.SkillTarget(d.resource.Skill)
+	default:
 		t.access = access.ResourceTarget(d.resource.Resource)
 	}
 	return t, nil
 }
 
-// policy explains the rules about a tool, a prompt or a resource: for a caller of the matrix, or for a call.
+// hasURI reports whether requests name the target by a URI.
+func (t *target) hasURI() bool { return t.kind == "resource" || t.kind == "skill" }
+
+// policy explains the rules about a tool, a prompt, a resource or a skill: for a caller of the matrix, or for a call.
 func (c *Console) policy(q *request) (*answer, error) {
 	g, err := c.admit(q)
 	if err != nil {
 		return nil, err
 	}
 	kind := q.PathValue("kind")
-	if !slices.Contains([]string{"tool", "prompt", "resource"}, kind) {
+	if !slices.Contains([]string{"tool", "prompt", "resource", "skill"}, kind) {
 		return c.missingPage(q)
 	}
 	t, err := findTarget(g, kind, q.PathValue("name"))
@@ -117,7 +123,7 @@ func (c *Console) policy(q *request) (*answer, error) {
 		Groups: values.Get("groups"), Claims: strings.TrimSpace(values.Get("claims")),
 	}}
 	out := &answer{template: "policy", title: t.name + ", policies", data: data}
-	if kind == "resource" {
+	if t.hasURI() {
 		data.Ask.Label, data.Ask.Example = "URI", t.document.URI
 	}
 	at := cmp.Or(values.Get("caller"), selfName)
@@ -233,10 +239,11 @@ func (c *Console) explainCall(q *request, g *served.Served, t *target, ask *askD
 		}
 	}
 	req := &mcp.CallRequest{Name: t.name, Caller: caller, Arguments: []byte(cmp.Or(ask.Arguments, "{}"))}
-	if t.kind == "resource" {
-		req.Name, req.Arguments = cmp.Or(ask.Arguments, t.document.URI), nil
+	kind := t.kind
+	if t.hasURI() {
+		kind, req.Name, req.Arguments = "resource", cmp.Or(ask.Arguments, t.document.URI), nil
 	}
-	e, err := g.Explain(q.Context(), t.kind, req)
+	e, err := g.Explain(q.Context(), kind, req)
 	var refused *mcp.Error
 	switch {
 	case errors.As(err, &refused):
@@ -282,11 +289,11 @@ func (d *askData) groups() (groups []string) {
 
 // command returns the command that explains the same.
 func (d *askData) command(t *target) string {
-	name, arguments := t.name, d.Arguments
-	if t.kind == "resource" {
-		name, arguments = cmp.Or(d.Arguments, t.document.URI), ""
+	kind, name, arguments := t.kind, t.name, d.Arguments
+	if t.hasURI() {
+		kind, name, arguments = "resource", cmp.Or(d.Arguments, t.document.URI), ""
 	}
-	flags := [][2]string{{t.kind, name}, {"subject", d.Subject}}
+	flags := [][2]string{{kind, name}, {"subject", d.Subject}}
 	for _, group := range d.groups() {
 		flags = append(flags, [2]string{"group", group})
 	}

@@ -27,7 +27,8 @@ type ruleLink struct{ Kind, Name string }
 // maxRuleLinks is how many pages a rule of a policy leads to.
 const maxRuleLinks = 3
 
-// rulesOf returns all rules of a configuration: those of the server, of policies, and of tools, prompts and resources.
+// rulesOf returns all rules of a configuration: those of the server, of policies, and of tools, prompts, resources and
+// skills.
 func rulesOf(cfg *hcl.Config) []rule {
 	all := serverRules(cfg)
 	for _, p := range cfg.Policies {
@@ -49,6 +50,9 @@ func rulesOf(cfg *hcl.Config) []rule {
 	}
 	for _, r := range cfg.Resources {
 		all = append(all, ownRules("resource", &r.Operation)...)
+	}
+	for _, s := range cfg.Skills {
+		all = append(all, ownRules("skill", &s.Operation)...)
 	}
 	return all
 }
@@ -151,6 +155,9 @@ func targetsOf(cfg *hcl.Config, p *hcl.Policy) (text string, links []ruleLink) {
 	for _, r := range cfg.Resources {
 		add("resource", r.Name, p.AppliesToResource(r.Name))
 	}
+	for _, s := range cfg.Skills {
+		add("skill", s.Name, p.AppliesToSkill(s.Name))
+	}
 	switch {
 	case p.AppliesToAll:
 		return "everything", nil
@@ -160,7 +167,7 @@ func targetsOf(cfg *hcl.Config, p *hcl.Policy) (text string, links []ruleLink) {
 		return "", links
 	}
 	var parts []string
-	for _, kind := range []string{"tool", "prompt", "resource"} {
+	for _, kind := range []string{"tool", "prompt", "resource", "skill"} {
 		if n[kind] > 0 {
 			parts = append(parts, count(n[kind], kind))
 		}

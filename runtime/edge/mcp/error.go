@@ -44,10 +44,11 @@ func Errorf(code int, format string, args ...any) *Error {
 }
 
 // Unknown returns the error for a tool, a prompt, a resource or a task that does not exist, or that
-// the caller may not know of. Kind is one of these words, and the name of a resource is its URI.
+// the caller may not know of. Kind is one of these words or skill, and the name of a resource, or of a file of a skill,
+// is its URI.
 func Unknown(kind, name string) *Error {
 	e := InvalidParams("Unknown %s: %s", kind, jsonscan.Excerpt(name))
-	if kind == "resource" {
+	if kind == "resource" || kind == "skill" {
 		e = InvalidParams("Resource not found: %s", jsonscan.Excerpt(name))
 		e.Data = append(jsonscan.AppendString([]byte(`{"uri":`), name), '}')
 	}

@@ -131,6 +131,12 @@ func (toolsOnly) ReadResource(_ context.Context, req *mcp.CallRequest) (mcp.Docu
 func (toolsOnly) Complete(_ context.Context, req *mcp.CompleteRequest) (mcp.Completion, error) {
 	return mcp.Completion{}, mcp.Unknown("prompt", req.Name)
 }
+func (toolsOnly) Skill(_ context.Context, _ *mcp.Caller, uri string) (mcp.Skill, error) {
+	return mcp.Skill{}, mcp.InvalidParams("No skill is served at %s", uri)
+}
+func (toolsOnly) Directory(_ context.Context, _ *mcp.Caller, uri string) (*mcp.List, error) {
+	return nil, mcp.InvalidParams("%s is not a directory", uri)
+}
 func (toolsOnly) SubscribeResource(_ context.Context, _ *mcp.Caller, uri string) error {
 	return mcp.Unknown("resource", uri)
 }

@@ -31,6 +31,12 @@ type Handler interface {
 	// ReadResource returns the contents of the resource whose URI is req.Name.
 	ReadResource(ctx context.Context, req *CallRequest) (Document, error)
 
+	// Skill returns the skill whose SKILL.md is at uri, if the caller may see it.
+	Skill(ctx context.Context, caller *Caller, uri string) (Skill, error)
+
+	// Directory returns the list of what a directory of a skill holds, if the caller may see it.
+	Directory(ctx context.Context, caller *Caller, uri string) (*List, error)
+
 	// Complete returns completions of an argument value.
 	Complete(ctx context.Context, req *CompleteRequest) (Completion, error)
 
@@ -52,12 +58,15 @@ type Handler interface {
 // Listing is one of the lists of a server.
 type Listing int
 
-// The lists of a server. Resources and Templates share one change notification.
+// The lists of a server. Resources, Templates and Skills share one change notification. ListingCount is how many there
+// are.
 const (
 	Tools Listing = iota
 	Prompts
 	Resources
 	Templates
+	Skills
+	ListingCount int = iota
 )
 
 // Appender is encoded JSON that is produced when it is needed.

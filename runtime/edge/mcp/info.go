@@ -9,6 +9,7 @@ type ServerInfo struct {
 	Instructions                                  string // for the model that uses the tools
 	NoSessions                                    bool   // legacy clients over HTTP get no session
 	Coerce                                        bool   // JSON in a string counts as the value that it holds
+	Skills                                        bool   // the server serves skills
 }
 
 // Icon is a picture that a client may show.
@@ -24,6 +25,7 @@ type Info struct {
 	instructions   []byte // `,"instructions":"…"` or empty
 	noSessions     bool
 	coerces        bool   // JSON in a string counts as the arguments of a call
+	skills         bool   // the server serves skills
 	tail           []byte // the end of a modern result: `,"_meta":{"…/serverInfo":{…}}}`
 }
 
@@ -37,7 +39,7 @@ func NewInfo(s ServerInfo) *Info {
 	if len(s.Icons) > 0 {
 		b = append(AppendIcons(append(b, `,"icons":[`...), s.Icons), ']')
 	}
-	i := &Info{implementation: append(b, '}'), noSessions: s.NoSessions, coerces: s.Coerce}
+	i := &Info{implementation: append(b, '}'), noSessions: s.NoSessions, coerces: s.Coerce, skills: s.Skills}
 	i.instructions = AppendMember(nil, "instructions", s.Instructions)
 	i.tail = append(i.appendServerInfo([]byte(`,"_meta":{`)), "}}"...)
 	return i
@@ -80,12 +82,22 @@ func AppendMember(dst []byte, key, value string) []byte {
 	return jsonscan.AppendString(append(append(append(dst, ",\""...), key...), "\":"...), value)
 }
 
-// The capabilities are constant: they do not depend on what the current lists contain.
+// The capabilities do not depend on what the current lists contain, but for the extension for skills: hosts show that a
+// server has some.
 const (
 	capabilities = `{"completions":{},"logging":{},"prompts":{"listChanged":true},` +
 		`"resources":{"listChanged":true,"subscribe":true},"tools":{"listChanged":true}`
-	modernCapabilities = capabilities + `,"extensions":{"` + TasksExtension + `":{}}}`
+	skillsCapability = `"` + SkillsExtension + `":{"directoryRead":true}`
 )
+
+// AppendCapabilities appends the capabilities for a legacy client, which are those of an encoded object, and the
+// extensions.
+func (i *Info) AppendCapabilities(dst []byte, object string) []byte {
+	if !i.skills {
+		return append(dst, object...)
+	}
+	return append(append(dst, object[:len(object)-1]...), `,"extensions":{`+skillsCapability+`}}`...)
+}
 
 // AppendDescription appends the members serverInfo and instructions, and closes the object.
 func (i *Info) AppendDescription(dst []byte) []byte {
@@ -99,6 +111,10 @@ func (i *Info) HasSessions() bool { return !i.noSessions }
 // appendDiscoverResult appends the result of server/discover.
 func (i *Info) appendDiscoverResult(dst []byte, revisions []Revision) []byte {
 	dst = AppendStrings(append(dst, `{"resultType":"complete","supportedVersions":`...), revisions)
-	dst = append(append(dst, `,"capabilities":`+modernCapabilities...), i.instructions...)
+	dst = append(dst, `,"capabilities":`+capabilities+`,"extensions":{"`+TasksExtension+`":{}`...)
+	if i.skills {
+		dst = append(dst, `,`+skillsCapability...)
+	}
+	dst = append(append(dst, "}}"...), i.instructions...)
 	return i.endResult(append(dst, `,"ttlMs":0,"cacheScope":"public"`...), Revision20260728)
 }

@@ -29,6 +29,7 @@ type ListOptions struct {
 	PageSize int           // entries of a page; 0 means 1000
 	TTL      time.Duration // how long a modern client may cache the list
 	Private  bool          // the list depends on the caller
+	NoCache  bool          // the result has no cache hints
 	Server   *Info         // that the results name; nil for none
 }
 
@@ -39,7 +40,7 @@ type List struct {
 	legacy, modern encodedPages
 	pageSize       int
 	picked         []int  // the entries of a part of another list, in order; nil for all
-	cacheHints     []byte // the members ttlMs and cacheScope of a modern result
+	cacheHints     []byte // the members ttlMs and cacheScope of a modern result; none for a directory
 	revision       string
 	server         *Info // that the encoded pages name
 }
@@ -60,7 +61,9 @@ func NewList(of Listing, entries []Entry, o ListOptions) *List {
 	entries = slices.Clone(entries)
 	slices.SortFunc(entries, func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
 	l := &List{of: of, pageSize: cmp.Or(o.PageSize, 1000), server: o.Server}
-	l.cacheHints = appendCacheHints(nil, o.TTL, o.Private)
+	if !o.NoCache {
+		l.cacheHints = appendCacheHints(nil, o.TTL, o.Private)
+	}
 	l.names = make([]string, 0, len(entries))
 	legacy, modern := make([][]byte, 0, len(entries)), make([][]byte, 0, len(entries))
 	for _, e := range entries {
@@ -135,6 +138,12 @@ func (l *List) entryIndex(i int) int {
 // Names returns the names of the entries, sorted. The slice must not be changed.
 func (l *List) Names() []string { return l.names }
 
+// Has reports whether the list has an entry of that name.
+func (l *List) Has(name string) bool {
+	_, ok := slices.BinarySearch(l.names, name)
+	return ok
+}
+
 // Revision identifies the bytes of the list: lists with the same revision are encoded the same.
 func (l *List) Revision() string { return l.revision }
 
@@ -152,22 +161,41 @@ func (i *Info) AppendList(dst []byte, l *List, r Revision) []byte {
 
 // list appends a page of one of the lists.
 func (s *Server) list(ctx context.Context, dst []byte, m *Message, rc RequestContext, of Listing) ([]byte, *Error) {
-	after, ok := "", true
+	after, invalid := m.cursor()
+	if invalid != nil {
+		return dst, invalid
+	}
+	l, r := s.handler.List(ctx, rc.Caller, of), rc.Caller.Revision
+	if rest := l.restOfReply(l.indexAfter(after), r, rc); rest != nil {
+		*rc.Rest = rest
+		return l.appendBegin(dst, r), nil
+	}
+	return rc.Info.endResult(l.appendPageAfter(dst, after, r), r), nil
+}
+
+// cursor returns the name after which the requested page begins; empty for the first page.
+func (m *Message) cursor() (after string, _ *Error) {
+	ok := true
 	if cursor := m.Param("cursor"); cursor != nil && string(cursor) != "null" {
 		if after, ok = jsonscan.Text(cursor); ok && after != "" { // clients send an empty one for the first page
 			after, ok = parseCursor(after)
 		}
 	}
 	if !ok {
-		return dst, InvalidParams("cursor was not issued by this server")
+		return "", InvalidParams("cursor was not issued by this server")
 	}
-	l, r := s.handler.List(ctx, rc.Caller, of), rc.Caller.Revision
-	from := sort.Search(len(l.names), func(i int) bool { return l.names[i] > after })
-	if rest := l.restOfReply(from, r, rc); rest != nil {
-		*rc.Rest = rest
-		return l.appendBegin(dst, r), nil
-	}
-	return rc.Info.endResult(l.appendPage(dst, from, min(from+l.pageSize, len(l.names)), r), r), nil
+	return after, nil
+}
+
+// indexAfter returns the index of the first entry after a name.
+func (l *List) indexAfter(name string) int {
+	return sort.Search(len(l.names), func(i int) bool { return l.names[i] > name })
+}
+
+// appendPageAfter appends a result up to its metadata, with the page after a name.
+func (l *List) appendPageAfter(dst []byte, name string, r Revision) []byte {
+	from := l.indexAfter(name)
+	return l.appendPage(dst, from, min(from+l.pageSize, len(l.names)), r)
 }
 
 // restOfReply returns what follows appendBegin in a reply with the page that begins at an entry, if it is encoded and
@@ -189,6 +217,7 @@ func (l *List) pagesOf(r Revision) *encodedPages {
 
 var listMembers = [...]string{
 	Tools: `"tools":[`, Prompts: `"prompts":[`, Resources: `"resources":[`, Templates: `"resourceTemplates":[`,
+	Skills: `"skills":[`,
 }
 
 // appendBegin appends a result up to its entries: the member `"tools":[`, or that of another list.

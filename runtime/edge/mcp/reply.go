@@ -69,6 +69,12 @@ func (s *Server) appendResult(ctx context.Context, dst []byte, m *Message, rc Re
 		return s.list(ctx, dst, m, rc, Templates)
 	case "resources/read":
 		return s.appendDocument(ctx, dst, m, rc, s.handler.ReadResource)
+	case "resources/directory/read":
+		return s.readDirectory(ctx, dst, m, rc)
+	case "skills/list":
+		return s.list(ctx, dst, m, rc, Skills)
+	case "skills/get":
+		return s.getSkill(ctx, dst, m, rc)
 	case "completion/complete":
 		return s.complete(ctx, dst, m, rc)
 	case "tasks/get", "tasks/update", "tasks/cancel":

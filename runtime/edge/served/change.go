@@ -41,6 +41,9 @@ func configDigests(c *hcl.Config) (digests []string) {
 	for _, r := range c.Resources {
 		digests = append(digests, r.Digest)
 	}
+	for _, s := range c.Skills {
+		digests = append(digests, s.Digest)
+	}
 	for _, s := range c.Settings {
 		digests = append(digests, s.Digest)
 	}
@@ -52,7 +55,7 @@ func (s *Served) Revision() Revision { return Revision{s.Config.ID, s.Parts()} }
 // part is one thing that a generation offers, as it is called in a report.
 type part struct{ name, digest string }
 
-// Parts are the tools, prompts and resources by name, and then all other blocks.
+// Parts are the tools, prompts, resources and skills by name, and then all other blocks.
 func (s *Served) Parts() (all []part) {
 	for _, p := range s.Sorted {
 		all = append(all, part{p.Decl.Name, p.Decl.Digest})
@@ -60,7 +63,7 @@ func (s *Served) Parts() (all []part) {
 	for _, p := range s.Prompts {
 		all = append(all, part{p.Label(), p.Decl.Digest})
 	}
-	for _, r := range s.Resources {
+	for _, r := range slices.Concat(s.Resources, s.Skills) {
 		all = append(all, part{r.Label(), r.Decl.Digest})
 	}
 	for _, s := range s.Config.Settings {

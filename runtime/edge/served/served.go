@@ -8,6 +8,7 @@ import (
 	"crypto/rand"
 	"io"
 	"log/slog"
+	"slices"
 
 	"hatchel/hcl"
 	"hatchel/runtime/call"
@@ -34,6 +35,7 @@ type Served struct {
 	Operations    []*call.Operation // of tools, prompts, resources and completions
 	Prompts       []*call.Prompt    // by name
 	Resources     []*call.Resource  // by name
+	Skills        []*call.Resource  // by name
 	Completions   map[*hcl.Completion]*call.Completion
 	Authenticator *auth.Authenticator // nil without authentication
 	Certificates  *auth.Certificates  // nil without TLS
@@ -44,6 +46,8 @@ type Served struct {
 	Provider      *provider.Provider  // of the sign_in block, also where SignIn is nil; nil without a block
 	Probes        *probe.Set
 	Views         Views
+
+	directories map[*hcl.Skill]map[string]*mcp.List // see newDirectories
 }
 
 // AuditLog is where requests are recorded.
@@ -109,17 +113,17 @@ func (s *Served) Explain(ctx context.Context, kind string, req *mcp.CallRequest)
 	return r.Explain(ctx, req, variables), nil
 }
 
-// ListRules returns the rules about all tools, then prompts and resources, each by name.
+// ListRules returns the rules about all tools, then prompts, resources and skills, each by name.
 func (s *Served) ListRules() []call.OperationRules {
 	denyByDefault := s.Config.Server.DenyByDefault
-	all := make([]call.OperationRules, 0, len(s.Sorted)+len(s.Prompts)+len(s.Resources))
+	all := make([]call.OperationRules, 0, len(s.Sorted)+len(s.Prompts)+len(s.Resources)+len(s.Skills))
 	for _, p := range s.Sorted {
 		all = append(all, p.ListRules(denyByDefault))
 	}
 	for _, p := range s.Prompts {
 		all = append(all, p.ListRules(denyByDefault))
 	}
-	for _, r := range s.Resources {
+	for _, r := range slices.Concat(s.Resources, s.Skills) {
 		all = append(all, r.ListRules(denyByDefault))
 	}
 	return all
@@ -273,9 +277,9 @@ func (s *Served) ToolRoot(operation, name string) map[string]any {
 				return policy.OperationRoot(p.Kind, p.Decl, p.Prompt.Title)
 			}
 		}
-	case "resource":
-		for _, r := range s.Resources {
-			if r.Decl.Name == name {
+	case "resource", "skill":
+		for _, r := range slices.Concat(s.Resources, s.Skills) {
+			if r.Kind == operation && r.Decl.Name == name {
 				return policy.OperationRoot(r.Kind, r.Decl, r.Resource.Title)
 			}
 		}

@@ -26,6 +26,10 @@ type Views struct {
 
 // Make makes what each toolset shows, with its lists.
 func (vs *Views) Make(s *Served) {
+	s.directories = map[*hcl.Skill]map[string]*mcp.List{}
+	for _, r := range s.Skills {
+		s.directories[r.Skill] = newDirectories(r.Skill, s.Config.Server.PageSize)
+	}
 	vs.Full, vs.Empty = newView(s, nil), newView(s, new(hcl.Toolset))
 	vs.Empty.Info = nil
 	vs.byToolset = map[string]*View{"": vs.Full}
@@ -74,23 +78,21 @@ type View struct {
 	Prompts map[string]*call.Prompt
 
 	served    *Served
-	byURI     map[string]*call.Resource           // without templates
-	templates []*call.Resource                    // by name
-	resources []*call.Resource                    // with templates, by name
-	lists     [listCount]atomic.Pointer[mcp.List] // of all that the view shows
-	filters   [listCount]*policy.ListFilter       // hide from a list what a caller may not call
+	byURI     map[string]*call.Resource                  // without templates
+	templates []*call.Resource                           // by name
+	resources []*call.Resource                           // with templates, by name
+	skills    []*call.Resource                           // see sortInnerFirst
+	lists     [mcp.ListingCount]atomic.Pointer[mcp.List] // of all that the view shows
+	filters   [mcp.ListingCount]*policy.ListFilter       // hide from a list what a caller may not call
 }
-
-// listCount is how many lists a view has.
-const listCount = 4
 
 // newView returns the view of a toolset; that of all that is listed for nil.
 func newView(s *Served, t *hcl.Toolset) *View {
 	v := &View{
-		served: s, Info: serverInfo(s.Config.Server, t), Tools: map[string]*call.Program{},
+		served: s, Tools: map[string]*call.Program{},
 		Prompts: map[string]*call.Prompt{}, byURI: map[string]*call.Resource{},
 	}
-	var rules [listCount]map[string]*policy.Rules
+	var rules [mcp.ListingCount]map[string]*policy.Rules
 	for of := range rules {
 		rules[of] = map[string]*policy.Rules{}
 	}
@@ -115,6 +117,14 @@ func newView(s *Served, t *hcl.Toolset) *View {
 		}
 		v.resources = append(v.resources, r)
 	}
+	for _, r := range s.Skills {
+		if t.HasSkill(r.Decl.Name) {
+			v.skills = append(v.skills, r)
+			rules[mcp.Skills][r.Skill.URI], rules[mcp.Resources][r.Skill.URI] = r.Rules, r.Rules
+		}
+	}
+	sortInnerFirst(v.skills)
+	v.Info = serverInfo(s.Config.Server, t, len(v.skills) > 0)
 	for of := range rules {
 		v.filters[of] = policy.NewListFilter(rules[of], s.logRuleError)
 		if !s.Views.Unlisted {
@@ -169,10 +179,24 @@ func (v *View) entries(of mcp.Listing) (entries []mcp.Entry) {
 				entries = append(entries, promptEntry(p.Prompt))
 			}
 		}
+	case mcp.Skills:
+		for _, s := range v.skills {
+			if s.Missing == "" {
+				e := SkillEntry(s.Skill)
+				entries = append(entries, mcp.Entry{Name: s.Skill.URI, Legacy: e, Modern: e})
+			}
+		}
 	default:
 		for _, r := range v.resources {
 			if r.Missing == "" && r.Resource.Listed && (of == mcp.Templates) == (r.Resource.Template != nil) {
 				entries = append(entries, resourceEntry(r.Resource))
+			}
+		}
+		for _, s := range v.skills {
+			if s.Missing == "" && of == mcp.Resources {
+				e := resourceEntry(s.Resource)
+				e.Name = s.Skill.URI // a resource may have the name of a skill
+				entries = append(entries, e)
 			}
 		}
 	}
@@ -193,15 +217,18 @@ func changedLists(last, next *View) mcp.Changes {
 	differs := func(of mcp.Listing) bool { return last.revision(of) != next.revision(of) }
 	return mcp.Changes{
 		Tools: differs(mcp.Tools), Prompts: differs(mcp.Prompts),
-		Resources: differs(mcp.Resources) || differs(mcp.Templates),
+		Resources: differs(mcp.Resources) || differs(mcp.Templates) || differs(mcp.Skills),
 	}
 }
 
 // Resource returns the resource at a URI and the variables of the URI. A document goes before
-// templates, and these go by name.
+// files of skills, and these before templates, which go by name.
 func (v *View) Resource(uri string) (*call.Resource, map[string]string) {
 	if r, ok := v.byURI[uri]; ok {
 		return r, map[string]string{}
+	}
+	if s, name := v.findSkill(uri); s != nil && s.Skill.Content.File(name) != nil {
+		return s, map[string]string{}
 	}
 	for _, r := range v.templates {
 		if variables, ok := r.Resource.Template.Match(uri); ok {
@@ -239,11 +266,11 @@ func (v *View) Completable(req *mcp.CompleteRequest) (*call.Operation, error) {
 }
 
 // serverInfo returns how the server introduces itself in a toolset; nil is no toolset.
-func serverInfo(s hcl.Server, t *hcl.Toolset) *mcp.Info {
+func serverInfo(s hcl.Server, t *hcl.Toolset, hasSkills bool) *mcp.Info {
 	info := mcp.ServerInfo{
 		Name: s.Name, Version: s.Version, Title: s.Title, WebsiteURL: s.Website, Icons: icons(s.Icons),
 		Instructions: s.Instructions, NoSessions: s.NoSessions,
-		Coerce: s.Lenience.Coerce,
+		Coerce: s.Lenience.Coerce, Skills: hasSkills,
 	}
 	if t != nil {
 		info.Title, info.Instructions = cmp.Or(t.Title, s.Title), cmp.Or(t.Instructions, s.Instructions)

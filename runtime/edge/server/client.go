@@ -190,6 +190,7 @@ type Readiness struct {
 	Tools     int           `json:"tools"`
 	Prompts   int           `json:"prompts"`
 	Resources int           `json:"resources"`
+	Skills    int           `json:"skills"`
 	Audit     *store.Health `json:"audit"`
 }
 

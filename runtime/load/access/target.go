@@ -5,11 +5,11 @@ import (
 	"hatchel/runtime/stage/policy"
 )
 
-// Target is what callers may use or not: a tool, a prompt or a resource.
+// Target is what callers may use or not: a tool, a prompt, a resource or a skill.
 type Target struct {
 	kind    string
 	op      *hcl.Operation
-	tool    *hcl.Tool // nil for a prompt or a resource
+	tool    *hcl.Tool // nil for another target
 	root    map[string]any
 	applies func(*hcl.Policy) bool
 }
@@ -38,6 +38,12 @@ func PromptTarget(p *hcl.Prompt) Target {
 func ResourceTarget(r *hcl.Resource) Target {
 	applies := func(pol *hcl.Policy) bool { return pol.AppliesToResource(r.Name) }
 	return Target{"resource", &r.Operation, nil, policy.OperationRoot("resource", &r.Operation, r.Title), applies}
+}
+
+// SkillTarget returns a skill as a Target.
+func SkillTarget(s *hcl.Skill) Target {
+	applies := func(pol *hcl.Policy) bool { return pol.AppliesToSkill(s.Name) }
+	return Target{"skill", &s.Operation, nil, policy.OperationRoot("skill", &s.Operation, ""), applies}
 }
 
 // Answers returns the answers of some targets, by name, in the order of the callers.

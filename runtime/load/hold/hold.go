@@ -124,9 +124,9 @@ func checkEmpty(fsys fs.FS, served, cfg *hcl.Config) *Held {
 	was, is := len(served.Tools), len(cfg.Tools)
 	kind := "tools"
 	if was == 0 {
-		was = len(served.Prompts) + len(served.Resources)
-		is = len(cfg.Prompts) + len(cfg.Resources)
-		kind = "prompts or resources"
+		was = len(served.Prompts) + len(served.Resources) + len(served.Skills)
+		is = len(cfg.Prompts) + len(cfg.Resources) + len(cfg.Skills)
+		kind = "prompts, resources or skills"
 	}
 	if was == 0 || is > 0 {
 		return nil
@@ -136,7 +136,7 @@ func checkEmpty(fsys fs.FS, served, cfg *hcl.Config) *Held {
 	if text, err := readLock(fsys); err == nil {
 		held.Lock = digestOf(text)
 		if lock, err := parseLock(text, cfg.Kinds); err == nil && len(lock.Tools) == 0 &&
-			(kind == "tools" || len(lock.Prompts)+len(lock.Resources) == 0) {
+			(kind == "tools" || len(lock.Prompts)+len(lock.Resources)+len(lock.Skills) == 0) {
 			return nil
 		}
 	}

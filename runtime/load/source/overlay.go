@@ -12,7 +12,7 @@ import (
 // NewSnapshot returns the snapshot of a folder without *.hcl files.
 func NewSnapshot(dir string) *Snapshot {
 	return &Snapshot{dir: dir, nodes: map[string]*node{".": {name: ".", folder: true}},
-		otherFiles: map[string]contentDigest{}, listed: map[string]listing{}, secrets: map[string]contentDigest{}}
+		otherFiles: map[string]contentDigest{}, listed: map[listKey]listing{}, secrets: map[string]contentDigest{}}
 }
 
 // With returns the snapshot in which files have another content, by slash path: that of the buffers of an editor,

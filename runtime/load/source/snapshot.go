@@ -33,7 +33,7 @@ type Snapshot struct {
 
 	mu         sync.Mutex
 	otherFiles map[string]contentDigest // other files that were read, with their digests; guarded by mu
-	listed     map[string]listing       // folders that List has listed; guarded by mu
+	listed     map[listKey]listing      // folders that were listed; guarded by mu
 	secrets    map[string]contentDigest // files of secrets that were read, by absolute path; guarded by mu
 }
 
@@ -41,6 +41,12 @@ type Snapshot struct {
 func (s *Snapshot) Dir() string { return s.dir }
 
 type contentDigest [sha256.Size]byte
+
+// listKey is a folder that was listed, for the files of a skill or for all of its files.
+type listKey struct {
+	name    string
+	ofSkill bool
+}
 
 // listing is what List has returned.
 type listing struct {
@@ -65,7 +71,7 @@ const maxFolders = 100_000
 // what the IgnoreFile names. The error reports that dir cannot be read, or that ctx has ended.
 func readFolder(ctx context.Context, dir string) (*Snapshot, error) {
 	s := &Snapshot{dir: dir, nodes: map[string]*node{}, otherFiles: map[string]contentDigest{},
-		listed: map[string]listing{}, secrets: map[string]contentDigest{}}
+		listed: map[listKey]listing{}, secrets: map[string]contentDigest{}}
 	err := walk(dir, func(name string, info fs.FileInfo, err error) {
 		at := filepath.Join(dir, filepath.FromSlash(name))
 		n := &node{name: path.Base(name), folder: info != nil && info.IsDir(), err: err}
@@ -143,8 +149,8 @@ func (s *Snapshot) equal(before *Snapshot) bool {
 			return false
 		}
 	}
-	for name, was := range listed {
-		if _, now, _ := s.listFolder(name, was.ignore); now != was.digest {
+	for key, was := range listed {
+		if _, now, _ := s.listFolder(key.name, was.ignore); now != was.digest {
 			return false
 		}
 	}
@@ -157,7 +163,7 @@ func (s *Snapshot) equal(before *Snapshot) bool {
 }
 
 // requestedFiles returns the other files that were read, the folders that were listed, and the files of secrets.
-func (s *Snapshot) requestedFiles() (others map[string]contentDigest, listed map[string]listing,
+func (s *Snapshot) requestedFiles() (others map[string]contentDigest, listed map[listKey]listing,
 	secrets map[string]contentDigest,
 ) {
 	s.mu.Lock()
@@ -171,8 +177,8 @@ func (s *Snapshot) requestedPaths() (paths []string) {
 	for name := range others {
 		paths = append(paths, filepath.Join(s.dir, filepath.FromSlash(name)))
 	}
-	for name := range listed {
-		paths = append(paths, filepath.Join(s.dir, filepath.FromSlash(name)))
+	for key := range listed {
+		paths = append(paths, filepath.Join(s.dir, filepath.FromSlash(key.name)))
 	}
 	return slices.AppendSeq(paths, maps.Keys(secrets))
 }
@@ -191,9 +197,13 @@ func readSecret(path string) (content []byte, d contentDigest, err error) {
 // List lists the files and folders of a folder, those too that are not part of the snapshot. It leaves out what ignore
 // reports: a file of these that appears or disappears is no change of the folder.
 func (s *Snapshot) List(name string, ignore func(fs.DirEntry) bool) ([]fs.DirEntry, error) {
-	entries, d, err := s.listFolder(name, ignore)
+	return s.list(listKey{name: name}, ignore)
+}
+
+func (s *Snapshot) list(key listKey, ignore func(fs.DirEntry) bool) ([]fs.DirEntry, error) {
+	entries, d, err := s.listFolder(key.name, ignore)
 	s.mu.Lock()
-	s.listed[name] = listing{d, ignore}
+	s.listed[key] = listing{d, ignore}
 	s.mu.Unlock()
 	return entries, err
 }

@@ -202,8 +202,8 @@ func (m *Metrics) prune() {
 			m.series[cacheTotal] -= m.cacheResults.DeletePartialMatch(name)
 			m.series[approvalsTotal] -= m.approvals.DeletePartialMatch(name)
 			m.series[approvalWait] -= m.approvalWaits.DeletePartialMatch(name)
-		case "resource":
-			continue // all resources share their series
+		case "resource", "skill":
+			continue // all of them share their series
 		case "prompt":
 			labels = prometheus.Labels{"gen_ai_prompt_name": key.name}
 		}

@@ -170,7 +170,8 @@ func (o *Operation) duration(transport, err int) prometheus.Observer {
 
 // Methods are the methods that call operations, by kind.
 var Methods = map[string]string{
-	"tool": "tools/call", "prompt": "prompts/get", "resource": "resources/read", "completion": "completion/complete",
+	"tool": "tools/call", "prompt": "prompts/get", "resource": "resources/read", "skill": "resources/read",
+	"completion": "completion/complete",
 }
 
 func (o *Operation) counter(outcome, replayed string) prometheus.Counter {

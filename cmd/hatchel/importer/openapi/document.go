@@ -12,7 +12,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"hatchel/cmd/hatchel/importer/yamlfile"
+	"hatchel/internal/yamlfile"
 )
 
 // Bounds of one document.

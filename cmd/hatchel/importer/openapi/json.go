@@ -9,7 +9,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"hatchel/cmd/hatchel/importer/yamlfile"
+	"hatchel/internal/yamlfile"
 )
 
 // jsonReader decodes JSON into the nodes of YAML, in order and with lines. It is much faster than reading JSON as YAML.

@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"hatchel/cmd/hatchel/importer"
-	"hatchel/cmd/hatchel/importer/yamlfile"
 	"hatchel/internal/credential"
 	"hatchel/internal/hostname"
 	"hatchel/internal/lazyregexp"
+	"hatchel/internal/yamlfile"
 )
 
 // httpSource is a source of the kind http.

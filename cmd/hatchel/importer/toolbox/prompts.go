@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"hatchel/cmd/hatchel/importer"
-	"hatchel/cmd/hatchel/importer/yamlfile"
 	"hatchel/internal/lazyregexp"
+	"hatchel/internal/yamlfile"
 )
 
 var promptReference = lazyregexp.New(`\{\{\s*\.([A-Za-z_][A-Za-z0-9_]*)\s*\}\}`)

@@ -14,8 +14,8 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"hatchel/cmd/hatchel/importer"
-	"hatchel/cmd/hatchel/importer/yamlfile"
 	"hatchel/internal/lazyregexp"
+	"hatchel/internal/yamlfile"
 )
 
 // source is one database.

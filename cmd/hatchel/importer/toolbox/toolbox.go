@@ -11,8 +11,8 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"hatchel/cmd/hatchel/importer"
-	"hatchel/cmd/hatchel/importer/yamlfile"
 	"hatchel/internal/lazyregexp"
+	"hatchel/internal/yamlfile"
 )
 
 // maxSource is the maximum size of a configuration in bytes.

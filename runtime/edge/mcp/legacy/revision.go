@@ -46,7 +46,7 @@ func (s *Server) unsupportedHeader() string {
 	return "The header MCP-Protocol-Version must be one of " + strings.Join(names, ", ")
 }
 
-// The capabilities are constant: they do not depend on what the current lists contain.
+// The capabilities do not depend on what the current lists contain. Extensions are added to them.
 const (
 	legacyCapabilities = `{"completions":{},"logging":{},"prompts":{"listChanged":true},` +
 		`"resources":{"listChanged":true,"subscribe":true},"tools":{"listChanged":true}}`
@@ -58,5 +58,5 @@ const (
 // appendInitializeResult appends the result of initialize.
 func appendInitializeResult(dst []byte, i *mcp.Info, r mcp.Revision, capabilities string) []byte {
 	dst = jsonscan.AppendString(append(dst, `{"protocolVersion":`...), r)
-	return i.AppendDescription(append(append(dst, `,"capabilities":`...), capabilities...))
+	return i.AppendDescription(i.AppendCapabilities(append(dst, `,"capabilities":`...), capabilities))
 }

@@ -1,0 +1,4 @@
+skill "refunds" {
+  path  = "acme/billing"
+  allow = "'finance' in caller.groups"
+}
