@@ -129,7 +129,7 @@ func (p *Project) Does(t *hcl.Tool) []string {
 		return nil
 	}
 	one := *p.Config
-	one.Tools, one.Prompts, one.Resources, one.Toolsets = []*hcl.Tool{t}, nil, nil, nil
+	one.Tools, one.Prompts, one.Resources, one.Skills, one.Toolsets = []*hcl.Tool{t}, nil, nil, nil, nil
 	one.Sources = map[string][]byte{t.Range.File: p.Config.Sources[t.Range.File]}
 	for i := range p.Config.Blocks {
 		b := &p.Config.Blocks[i]

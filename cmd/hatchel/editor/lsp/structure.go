@@ -15,8 +15,9 @@ type documentSymbol struct {
 
 // symbolKinds maps types of blocks to the kinds of symbols of the protocol. Others are objects.
 var symbolKinds = map[string]int{
-	"tool": 12, "prompt": 12, "resource": 1, "connection": 2, "variable": 13, "var": 13, "local": 13, "secret": 20,
-	"type": 23, "input": 8, "argument": 8, "step": 6, "toolset": 4, "policy": 11, "webhook": 24, "on": 24, "test": 5,
+	"tool": 12, "prompt": 12, "resource": 1, "skill": 1, "connection": 2, "variable": 13, "var": 13, "local": 13,
+	"secret": 20, "type": 23, "input": 8, "argument": 8, "step": 6, "toolset": 4, "policy": 11, "webhook": 24, "on": 24,
+	"test": 5,
 }
 
 const kindObject = 19
