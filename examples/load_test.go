@@ -62,7 +62,7 @@ func TestEveryExampleLoadsWithoutADiagnostic(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := loadable(t, name)
-			said := regexp.MustCompile(`^this directory: ` + plural(len(want), "tool") + `(, \d+ prompts?)?(, \d+ resources?)?, no errors\n(webhook "ops" is disabled, because its url is null\n)?$`)
+			said := regexp.MustCompile(`^this directory: ` + plural(len(want), "tool") + `(, \d+ prompts?)?(, \d+ resources?)?(, \d+ skills?)?, no errors\n(webhook "ops" is disabled, because its url is null\n)?$`)
 			if o := f.run("validate", "."); !said.MatchString(o.stdout) || o.stderr != "" || o.code != 0 {
 				t.Errorf("validate: %+v, want %s", o, said)
 			}

@@ -65,7 +65,7 @@ func rootCommand() *cobra.Command {
 		promptCommand(), lockCommand(), diffCommand(), policyCommand(), keyCommand(), approvalsCommand(),
 		signInsCommand(),
 		auditCommand(), eventsCommand(), consoleCommand(), initCommand(), importCommand(), testCommand(),
-		lspCommand(), docsCommand(), readyCommand(), signOutCommand(), versionCommand(),
+		lspCommand(), docsCommand(), skillCommand(), readyCommand(), signOutCommand(), versionCommand(),
 	)
 	root.InitDefaultCompletionCmd()
 	if completion, _, err := root.Find([]string{"completion"}); err == nil {
