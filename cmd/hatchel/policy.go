@@ -77,7 +77,8 @@ func explainCommand() *cobra.Command {
 		Use:   "explain [DIR] (--tool NAME | --prompt NAME | --resource URI)",
 		Short: "Explain which rule decides about a call",
 		Long: `Explain for a caller and a call which rule decides, what every rule says, what the
-caller is told, and whether the tool is listed for them. The call is not made.
+caller is told, whether the tool is listed for them, and what they see of the members that
+masks name. The call is not made.
 
 The exit code is 0 when the call is allowed or requires an approval, 1 when it is
 denied, and 2 when a rule reads inputs and the given inputs are not valid.`,
@@ -152,13 +153,21 @@ func (f *explainFlags) run(cmd *cobra.Command, dir string) error {
 		e.Rules[i].Range = prefixPath(dir, e.Rules[i].Range)
 	}
 	identities := access.NewIdentities(g.Config).Of(declaredOperation(g, kind, name), caller)
+	masks := access.Masks(declaredTarget(g, kind, name), access.OfCaller("", caller))
+	for i := range masks {
+		masks[i].Range = prefixPath(dir, masks[i].Range)
+		if masks[i].Rule != nil {
+			masks[i].Rule.Range = masks[i].Range
+		}
+	}
 	if f.asJSON {
 		err = printJSON(cmd.OutOrStdout(), struct {
 			call.Explanation
 			Identities []access.Identity `json:"identities,omitempty"`
-		}{e, identities})
+			Masks      []access.Mask     `json:"masks,omitempty"`
+		}{e, identities, masks})
 	} else {
-		err = printExplanation(console.Shown(cmd.OutOrStdout()), kind, name, e, identities)
+		err = printExplanation(console.Shown(cmd.OutOrStdout()), kind, name, e, identities, masks)
 	}
 	switch {
 	case err != nil:
@@ -169,6 +178,19 @@ func (f *explainFlags) run(cmd *cobra.Command, dir string) error {
 		return misusef("a rule reads inputs, and the given inputs are not valid: give them with --arg")
 	}
 	return nil
+}
+
+// declaredTarget returns the tool, the prompt or the resource that Explain has found, as a target of rules.
+func declaredTarget(g *runtime.Generation, kind, name string) access.Target {
+	switch kind {
+	case "tool":
+		p, _ := g.Program(name)
+		return access.ToolTarget(p.Tool())
+	case "prompt":
+		return access.PromptTarget(g.Views.Full.Prompts[name].Prompt)
+	}
+	r, _ := g.Views.Full.Resource(name)
+	return access.ResourceTarget(r.Resource)
 }
 
 // declaredOperation returns the tool, the prompt or the resource that Explain has found.
@@ -212,9 +234,10 @@ func matrixCommand() *cobra.Command {
 	f := &matrixFlags{loadFlags: loadFlags{inspect: true}}
 	cmd := folderArg(&cobra.Command{
 		Use:   "matrix [DIR]",
-		Short: "Show which callers may call which tools",
+		Short: "Show which callers may call which tools, and what masks show them",
 		Long: `Show for every tool whether each caller may call it: yes, no, depends (on the input)
-or approval (after the call is approved). No call is made.
+or approval (after the call is approved). A second table has for every mask what each
+caller sees: shown, partial, hash, hidden or depends (on the tool). No call is made.
 
 The matrix has a column for a caller in no group, for each group and subject that the
 rules and keys name, and for each API key. With --group it has a column for each --group

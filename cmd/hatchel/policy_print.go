@@ -29,8 +29,9 @@ func printRules(w io.Writer, targets []call.OperationRules) error {
 
 func formatPosition(r hcl.Range) string { return fmt.Sprintf("%s:%d", r.File, r.Start.Line) }
 
-// printExplanation prints the verdict, and then the result of every rule.
-func printExplanation(w io.Writer, kind, name string, e call.Explanation, identities []access.Identity) error {
+// printExplanation prints the verdict, the result of every rule, and what masks show.
+func printExplanation(w io.Writer, kind, name string, e call.Explanation, identities []access.Identity,
+	masks []access.Mask) error {
 	if e.Verdict == "" {
 		fmt.Fprintf(w, "%s %s: depends on its inputs\n", kind, name)
 	} else {
@@ -61,6 +62,21 @@ func printExplanation(w io.Writer, kind, name string, e call.Explanation, identi
 			result = "error: " + r.Error
 		}
 		fmt.Fprintf(out, "  %s\t%s\t%s\t%s\n", r.Rule, result, console.JoinLines(r.Program), formatPosition(r.Range))
+	}
+	if err := out.Flush(); err != nil || len(masks) == 0 {
+		return err
+	}
+	fmt.Fprintln(w, "masks:")
+	for _, m := range masks {
+		result, program := "no rule", "nobody sees the values"
+		if m.Rule != nil {
+			result, program = m.Rule.Says, console.JoinLines(m.Rule.Program)
+			if m.Rule.Error != "" {
+				result = "error: " + m.Rule.Error
+			}
+		}
+		fmt.Fprintf(out, "  %s\t%s\t%s\t%s\t%s\t%s\n", m.Name, strings.Join(m.Members, ", "), m.Sees, result, program,
+			formatPosition(m.Range))
 	}
 	return out.Flush()
 }

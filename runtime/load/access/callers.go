@@ -48,7 +48,7 @@ func Callers(cfg *hcl.Config, as *mcp.Identity) []Caller {
 
 // all returns the callers.
 func (b *callerBuilder) all(as *mcp.Identity) []Caller {
-	b.addNames(signInRule(b.cfg))
+	b.addNames(append(maskConditions(b.cfg), signInRule(b.cfg))...)
 	callers := []Caller{b.first(as)}
 	for _, group := range b.groups() {
 		callers = append(callers, b.caller("group "+group, "", []string{group}, nil))
@@ -87,6 +87,7 @@ func (c Caller) IsPerson() bool {
 // the callers are those of Callers.
 func InGroups(cfg *hcl.Config, texts []string, as *mcp.Identity) (callers []Caller) {
 	b := newCallerBuilder(cfg, as, nil, toolTargets(cfg.Tools))
+	b.addNames(maskConditions(cfg)...)
 	known := b.groups()
 	for _, text := range texts {
 		groups := []string{text}
@@ -261,7 +262,7 @@ func conditions(cfg *hcl.Config, targets []Target) (all []*hcl.Condition) {
 // unknownParts returns the claims and headers that rules read and that are not known of a caller in a group.
 func unknownParts(cfg *hcl.Config, targets []Target, callers []Caller) []string {
 	unknown := []string{}
-	for _, rule := range conditions(cfg, targets) {
+	for _, rule := range append(conditions(cfg, targets), maskConditions(cfg)...) {
 		for _, path := range rule.Traversals() {
 			lacks := func(c Caller) bool { return c.lacks(path) }
 			if slices.ContainsFunc(callers, lacks) {

@@ -24,8 +24,8 @@ const (
 	NeedsApproval Answer = "approval" // yes, once the call is approved
 )
 
-// Tool is the row of one tool.
-type Tool struct {
+// Row is the row of one tool, or of one mask.
+type Row struct {
 	Name    string            `json:"name"`
 	Answers map[string]Answer `json:"answers"` // by Caller.Name
 }
@@ -33,7 +33,9 @@ type Tool struct {
 // Matrix says for each tool which callers may call it.
 type Matrix struct {
 	Callers []Caller `json:"callers"`
-	Tools   []Tool   `json:"tools"` // by name
+	Tools   []Row    `json:"tools"` // by name
+	// Masks say what callers see of what masks mask, by name.
+	Masks []Row `json:"masks,omitempty"`
 	// Unknown are parts of the caller, as in caller.claims.tenant, that rules read and that callers of the matrix
 	// do not have. The answers are those for a caller without them.
 	Unknown []string `json:"unknown"`
@@ -60,15 +62,16 @@ func Of(cfg *hcl.Config, t Target, selected func(Caller) bool) *Matrix {
 
 func newMatrix(cfg *hcl.Config, targets []Target, callers []Caller) *Matrix {
 	all := rows(cfg, targets, callers)
-	callers = withoutRepetitions(callers, all)
-	return &Matrix{Callers: callers, Tools: all, Unknown: unknownParts(cfg, targets, callers),
+	masks := maskRows(cfg, callers)
+	callers = withoutRepetitions(callers, slices.Concat(all, masks))
+	return &Matrix{Callers: callers, Tools: all, Masks: masks, Unknown: unknownParts(cfg, targets, callers),
 		SignIn: signInNotes(cfg, callers)}
 }
 
 // withoutRepetitions returns the callers without the candidates that are none of their own, whose answers it removes.
-func withoutRepetitions(callers []Caller, rows []Tool) (kept []Caller) {
+func withoutRepetitions(callers []Caller, rows []Row) (kept []Caller) {
 	same := func(a, b Caller) bool {
-		return !slices.ContainsFunc(rows, func(t Tool) bool { return t.Answers[a.Name] != t.Answers[b.Name] })
+		return !slices.ContainsFunc(rows, func(t Row) bool { return t.Answers[a.Name] != t.Answers[b.Name] })
 	}
 	for _, c := range callers {
 		repeats := func(other Caller) bool {
@@ -94,8 +97,8 @@ func withoutRepetitions(callers []Caller, rows []Tool) (kept []Caller) {
 func (c Caller) isUnnamed() bool { return c.isCandidate && strings.HasSuffix(c.Name, unnamed) }
 
 // rows returns the rows of some targets of a configuration, by name.
-func rows(cfg *hcl.Config, targets []Target, callers []Caller) []Tool {
-	all := []Tool{}
+func rows(cfg *hcl.Config, targets []Target, callers []Caller) []Row {
+	all := []Row{}
 	evaluations := make([]*policy.Evaluation, len(callers))
 	for i, c := range callers {
 		evaluations[i] = c.newEvaluation()
@@ -103,7 +106,7 @@ func rows(cfg *hcl.Config, targets []Target, callers []Caller) []Tool {
 	policies := policy.New(cfg)
 	for _, t := range targets {
 		r := newTargetRules(cfg, policies, t)
-		row := Tool{t.op.Name, make(map[string]Answer, len(callers))}
+		row := Row{t.op.Name, make(map[string]Answer, len(callers))}
 		for i, c := range callers {
 			if r.readCall { // with locals of the target, which a frame keeps
 				evaluations[i].Frame = frameOf(evaluations[i].Frame.Caller)
@@ -112,7 +115,7 @@ func rows(cfg *hcl.Config, targets []Target, callers []Caller) []Tool {
 		}
 		all = append(all, row)
 	}
-	slices.SortFunc(all, func(a, b Tool) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(all, func(a, b Row) int { return strings.Compare(a.Name, b.Name) })
 	return all
 }
 

@@ -3,6 +3,7 @@ package access
 import (
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -20,8 +21,15 @@ var legend = []struct {
 // Text prints the matrix as a table.
 func (m *Matrix) Text(w io.Writer) error {
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for _, row := range m.table() {
-		fmt.Fprintln(out, strings.Join(row, "\t"))
+	for i, table := range m.tables() {
+		if i > 0 {
+			if fmt.Fprintln(out); out.Flush() != nil {
+				break
+			}
+		}
+		for _, row := range table {
+			fmt.Fprintln(out, strings.Join(row, "\t"))
+		}
 	}
 	if err := out.Flush(); err != nil {
 		return err
@@ -33,34 +41,47 @@ func (m *Matrix) Text(w io.Writer) error {
 func (m *Matrix) Markdown(w io.Writer) error {
 	escape := strings.NewReplacer("&", "&amp;", "\\", "&#92;", "|", "&#124;", "`", "&#96;", "<", "&lt;", "*", "&#42;",
 		"[", "&#91;", "@", "&#64;", "://", "&#58;//", "\n", " ", "\r", " ")
-	for i, row := range m.table() {
-		for j, cell := range row {
-			row[j] = escape.Replace(cell)
+	for n, table := range m.tables() {
+		if n > 0 {
+			fmt.Fprintln(w)
 		}
-		fmt.Fprintf(w, "| %s |\n", strings.Join(row, " | "))
-		if i == 0 {
-			fmt.Fprintln(w, "|"+strings.Repeat(" --- |", len(row)))
+		for i, row := range table {
+			for j, cell := range row {
+				row[j] = escape.Replace(cell)
+			}
+			fmt.Fprintf(w, "| %s |\n", strings.Join(row, " | "))
+			if i == 0 {
+				fmt.Fprintln(w, "|"+strings.Repeat(" --- |", len(row)))
+			}
 		}
 	}
 	return m.printNotes(w, "\n\n")
 }
 
-// table returns the cells, with a heading.
-func (m *Matrix) table() [][]string {
+// tables returns the cells of the tools, and of the masks if there are any, each with a heading.
+func (m *Matrix) tables() [][][]string {
 	columns := m.Columns()
-	heading := []string{"tool"}
+	tables := [][][]string{table("tool", m.Tools, columns)}
+	if len(m.Masks) > 0 {
+		tables = append(tables, table("mask", m.Masks, columns))
+	}
+	return tables
+}
+
+func table(of string, rows []Row, columns []Column) [][]string {
+	heading := []string{of}
 	for _, column := range columns {
 		heading = append(heading, column.Name)
 	}
-	rows := [][]string{heading}
-	for _, tool := range m.Tools {
-		row := []string{tool.Name}
+	cells := [][]string{heading}
+	for _, r := range rows {
+		row := []string{r.Name}
 		for _, column := range columns {
-			row = append(row, string(tool.Answers[column.Callers[0].Name]))
+			row = append(row, string(r.Answers[column.Callers[0].Name]))
 		}
-		rows = append(rows, row)
+		cells = append(cells, row)
 	}
-	return rows
+	return cells
 }
 
 // Column is a caller, or the callers of API keys that get the same answers.
@@ -88,7 +109,8 @@ func (m *Matrix) Columns() (columns []Column) {
 }
 
 func (m *Matrix) answersAlike(a, b Caller) bool {
-	return !slices.ContainsFunc(m.Tools, func(t Tool) bool { return t.Answers[a.Name] != t.Answers[b.Name] })
+	differ := func(r Row) bool { return r.Answers[a.Name] != r.Answers[b.Name] }
+	return !slices.ContainsFunc(m.Tools, differ) && !slices.ContainsFunc(m.Masks, differ)
 }
 
 // maxNames is how many API keys the heading of a column names.
@@ -105,21 +127,21 @@ func columnName(column []Caller) string {
 	return name
 }
 
+// has reports whether a caller has an answer.
+func (r Row) has(answer Answer) bool {
+	return slices.Contains(slices.Collect(maps.Values(r.Answers)), answer)
+}
+
 // printNotes prints what the reader of the table has to know.
 func (m *Matrix) printNotes(w io.Writer, separator string) error {
 	var notes []string
 	for _, l := range legend {
-		has := func(t Tool) bool {
-			for _, answer := range t.Answers {
-				if answer == l.answer {
-					return true
-				}
-			}
-			return false
-		}
-		if slices.ContainsFunc(m.Tools, has) {
+		if slices.ContainsFunc(m.Tools, func(r Row) bool { return r.has(l.answer) }) {
 			notes = append(notes, l.text)
 		}
+	}
+	if slices.ContainsFunc(m.Masks, func(r Row) bool { return r.has(Depends) }) {
+		notes = append(notes, "depends, of a mask: the rule reads the tool. hatchel policy explain answers for one.")
 	}
 	if len(m.Unknown) > 0 {
 		const text = "The answers are for callers without %s, which the rules read: give --claim or --header."
