@@ -1,4 +1,4 @@
-# A tool that writes a CSV file into a directory. The name comes from the caller, and cannot leave the directory.
+# A tool that writes a CSV file into a directory. The name comes from the caller, and cannot leave the directory. The directory exports must exist.
 
 tool "save_csv" {
   description = "Save invoices as a CSV file for the accountants."

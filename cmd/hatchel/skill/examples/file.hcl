@@ -1,4 +1,4 @@
-# A tool that reads a file of a directory.
+# A tool that reads a file of a directory. The directory notes must exist.
 
 tool "read_note" {
   description = "Read one note of the handbook by its name."
@@ -16,7 +16,7 @@ test "a note that does not exist is a failure that the model can read" {
   expect { error = "no such file: notes/none.md" }
 }
 
-test "a name cannot leave the directory" {
+test "the name of a note cannot leave the directory" {
   tool = "read_note"
   args = { name = "../secret" }
   expect { refused = "name" }

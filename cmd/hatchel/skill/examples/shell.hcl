@@ -1,4 +1,4 @@
-# A tool that runs a program. Each element of the list is one argument, whatever the value contains.
+# A tool that runs a program. Each element of the list is one argument, whatever the value contains. The directory logs must exist.
 
 tool "search_log" {
   description = "Find the lines of the log that contain a text. At most 100 lines."
