@@ -22,6 +22,7 @@ const seen = `{
 	"roots": "Roots: file:///srv/project", "rounds": "Ada likes Ada.",
 	"progress": ["0 of 100"],
 	"logs": ["Tool execution started", "Tool processing data", "Tool execution completed"],
+	"skills": ["skill://house-style/SKILL.md true", "skill://house-style/references/words.md true", "SKILL.md", "references"],
 	"resources": ["skill://house-style/SKILL.md", "test://static-binary", "test://static-text", "test://watched-resource"], "templates": ["test://template/{id}/data"],
 	"read": "{\"data\":\"Data for ID: 7\",\"id\":\"7\",\"templateTest\":true}", "unknown": -32602,
 	"prompts": ["test_input_required_result_prompt", "test_prompt_with_arguments", "test_prompt_with_embedded_resource", "test_prompt_with_image", "test_simple_prompt"],

@@ -31,6 +31,7 @@ function open() {
       client, transport: reach(StreamableHTTPClientTransport, StdioClientTransport),
       call: (params, options) => client.callTool(params, options),
       hear: (method, heard) => client.setNotificationHandler(method, heard),
+      ask: (method, params) => client.request({ method, params }, { "~standard": { version: 1, vendor: "guest", validate: (value) => ({ value }) } }),
     };
   }
   const types = require("@modelcontextprotocol/sdk/types.js");
@@ -48,6 +49,7 @@ function open() {
     client, transport: reach(StreamableHTTPClientTransport, StdioClientTransport),
     call: (params, options) => client.callTool(params, undefined, options),
     hear: (method, heard) => client.setNotificationHandler(types[notifications[method] + "NotificationSchema"], heard),
+    ask: (method, params) => client.request({ method, params }, types.ResultSchema),
   };
 }
 
@@ -56,7 +58,7 @@ function reach(HTTP, Stdio) {
   return new Stdio({ command: target[0], args: target.slice(1), env: process.env, stderr: "ignore" });
 }
 
-const { client, transport, call, hear } = open();
+const { client, transport, call, hear, ask } = open();
 
 // One who waits for each thing that is told, and the things that were told.
 const waiting = new Map();
@@ -106,6 +108,23 @@ async function changes() {
   ];
 }
 
+// Each file of the skills with whether its bytes are those of its digest, and what the directory of each skill has.
+async function readSkills() {
+  const digest = (bytes) => "sha256:" + require("node:crypto").createHash("sha256").update(bytes).digest("hex");
+  const found = [];
+  for (const skill of (await ask("skills/list", {})).skills) {
+    const one = (await ask("skills/get", { uri: skill.uri })).skill;
+    for (const file of one.resources) {
+      const [content] = (await client.readResource({ uri: file.uri })).contents;
+      const bytes = Buffer.from(content.text ?? content.blob, content.text === undefined ? "base64" : "utf8");
+      found.push(file.uri + " " + (digest(bytes) === file.digest && bytes.length === file.size));
+    }
+    const { resources } = await ask("resources/directory/read", { uri: skill.uri.replace(/\/SKILL.md$/, "") });
+    found.push(...resources.map((resource) => resource.name));
+  }
+  return found;
+}
+
 async function session() {
   await client.connect(transport);
   const seen = {};
@@ -123,6 +142,7 @@ async function session() {
   seen.rounds = await text("test_input_required_result_multi_round");
   seen.progress = await progress();
   seen.logs = await logs();
+  seen.skills = await readSkills();
   seen.resources = (await client.listResources()).resources.map((resource) => resource.uri).sort();
   seen.templates = (await client.listResourceTemplates()).resourceTemplates.map((template) => template.uriTemplate);
   seen.read = (await client.readResource({ uri: "test://template/7/data" })).contents[0].text;
