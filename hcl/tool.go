@@ -41,6 +41,8 @@ type Tool struct {
 	ResultMeta       *Expr        // an object with known names; nil for none
 	Returns          *schema.Type // declared type of the structured result; nil for none
 	ReturnsValidator *schema.Validator
+
+	answer *eval.TypedExpr // what is known of the structured result; nil for none
 }
 
 // ResultType returns the type of the structured result as the configuration says it: declared, or that of the result or
@@ -183,13 +185,13 @@ func (t *toolDecoder) decode() {
 	t.tool.request = t.loader.requestDigest(t.block)
 }
 
-// maskReturns makes the declared type of the result one of what callers see.
+// maskReturns keeps what is known of the result, and makes its declared type one of what callers see.
 func (t *toolDecoder) maskReturns() {
-	if t.tool.Returns == nil {
-		return
-	}
 	result, ok := t.resultFacts()
 	if !ok {
+		return
+	}
+	if t.tool.answer = &result; t.tool.Returns == nil {
 		return
 	}
 	masked := t.tool.Returns.ReplaceMembers(func(path []string, m *schema.Type) *schema.Type {

@@ -23,6 +23,7 @@ type oneCallData struct {
 	Records []audit.Record // of the audit log, the oldest first
 	// Identities are as whom the call has acted in the systems behind connections, as the audit log has it.
 	Identities []audit.Identity
+	Masks      []string  // what became of the masks of its outputs, as the audit log has it
 	Timeline   *timeline // nil where nothing is known of what the call did when
 	Trace      string    // address of its trace; empty for none
 	Again      string    // address of the form with the same arguments; empty for none
@@ -109,6 +110,9 @@ func (d *oneCallData) complete(id string) {
 		d.Kind = r.Kind
 		if r.Identities != nil {
 			d.Identities = r.Identities
+		}
+		if r.Masks != nil {
+			d.Masks = maskTexts(r.Masks)
 		}
 		if r.Approval != nil {
 			d.Approval = cmp.Or(d.Approval, r.Approval.ID)

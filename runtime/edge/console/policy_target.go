@@ -46,7 +46,8 @@ type explained struct {
 	Invalid string // what is wrong with the arguments
 	Listed  string // whether the caller finds it in the list; empty where that is not known
 	Rules   []explainedRule
-	Command string // that says the same; empty for none
+	Masks   []access.Mask // of what it returns
+	Command string        // that says the same; empty for none
 }
 
 // explainedRule is a rule with its value.
@@ -164,6 +165,7 @@ func (c *Console) listCallers(q *request, cfg *hcl.Config, t *target, data *poli
 			if caller.Name == at {
 				found, row.IsAt = true, true
 				data.Explained = t.explain(cfg, at, access.Explain(cfg, t.access, caller))
+				data.Explained.Masks = access.Masks(t.access, caller)
 			}
 		}
 		data.Callers = append(data.Callers, row)
@@ -254,6 +256,7 @@ func (c *Console) explainCall(q *request, g *served.Served, t *target, ask *askD
 	out := explained{
 		Of: "this call of " + cmp.Or(caller.Subject, selfName), By: e.Rule, Message: e.Message, Invalid: e.Invalid,
 		Verdict: stateOf(e.Verdict), Listed: "no", Command: ask.command(t),
+		Masks: access.Masks(t.access, access.OfCaller("", caller)),
 	}
 	if e.Verdict == "" {
 		out.Verdict = answerState(access.Depends)

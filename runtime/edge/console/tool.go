@@ -18,6 +18,7 @@ type toolData struct {
 	*hcl.Tool
 	Facts          [][2]string
 	Rules          call.OperationRules
+	Masked         []maskedRow
 	Policies       string   // address of the page that says who may use it; empty for a person who may not see it
 	Modern, Legacy longText // the entry in tools/list, indented
 	SameInBothEras bool
@@ -74,6 +75,7 @@ func (c *Console) newToolData(q *request, g *served.Served) (*toolData, error) {
 		Modern: longText{Text: indentJSON(entry.Modern)}, Legacy: longText{Text: indentJSON(entry.Legacy)},
 		SameInBothEras: bytes.Equal(entry.Modern, entry.Legacy),
 	}
+	data.Masked = maskedRows(g.Config, p)
 	if permitIdentifiedViewer(c, q) == "" {
 		data.Policies = targetPath("tool", t.Name)
 	}

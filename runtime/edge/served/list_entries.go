@@ -1,6 +1,7 @@
 package served
 
 import (
+	"cmp"
 	"strconv"
 
 	"hatchel/hcl"
@@ -24,7 +25,7 @@ func entryOf(t *hcl.Tool, output *schema.Type) mcp.Entry {
 	head = value.AppendString(append(head, `,"description":`...), t.Description)
 	head = appendIcons(head, t.Icons)
 	head = t.Input.AppendSchema(append(head, `,"inputSchema":`...))
-	tail := appendToolAnnotations(nil, t)
+	tail := appendToolAnnotations(nil, t, t.MaskedMembers(cmp.Or(output, t.ResultType())))
 	e := mcp.Entry{Name: t.Name}
 	e.Legacy = append(appendOutputSchema(head[:len(head):len(head)], output, true), tail...)
 	e.Modern = append(appendOutputSchema(head, output, false), tail...)
@@ -48,7 +49,7 @@ func appendOutputSchema(dst []byte, t *schema.Type, legacy bool) []byte {
 // truncatedType is the type of the member of a wrapped result that says what has cut it.
 var truncatedType = &schema.Type{Kind: schema.String, Description: "Present if a limit has cut the result."}
 
-func appendToolAnnotations(dst []byte, t *hcl.Tool) []byte {
+func appendToolAnnotations(dst []byte, t *hcl.Tool, masked []hcl.MaskedMember) []byte {
 	dst = append(dst, `,"annotations":{`...)
 	if t.Title != "" {
 		dst = append(value.AppendString(append(dst, `"title":`...), t.Title), ',')
@@ -57,7 +58,29 @@ func appendToolAnnotations(dst []byte, t *hcl.Tool) []byte {
 	dst = strconv.AppendBool(append(dst, `,"destructiveHint":`...), t.Destructive)
 	dst = strconv.AppendBool(append(dst, `,"idempotentHint":`...), t.Idempotent)
 	dst = strconv.AppendBool(append(dst, `,"openWorldHint":`...), t.OpenWorld)
-	return append(appendMeta(append(dst, '}'), t.Meta), '}')
+	return append(appendMeta(append(dst, '}'), addMasked(t.Meta, masked)), '}')
+}
+
+// keyMasked is the member of _meta that lists the masked members of the answers of a tool, for every caller.
+const keyMasked = "hatchel/masked"
+
+// addMasked returns the metadata of an author, which may be nil, with the masked members.
+func addMasked(meta []byte, masked []hcl.MaskedMember) []byte {
+	if len(masked) == 0 {
+		return meta
+	}
+	dst := []byte{'{'}
+	if len(meta) > len("{}") {
+		dst = append(append([]byte(nil), meta[:len(meta)-1]...), ',')
+	}
+	dst = append(value.AppendString(dst, keyMasked), ":["...)
+	for i, m := range masked {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = value.AppendString(dst, m.Path)
+	}
+	return append(dst, "]}"...)
 }
 
 // appendMeta appends the member _meta of an entry; nil appends nothing.

@@ -19,6 +19,9 @@ const (
 // seen is what callers see to whom a mask applies.
 var seen = map[eval.MaskWith]Answer{eval.MaskPartial: Partial, eval.MaskHash: Hash, eval.MaskHide: Hidden}
 
+// Masked returns what a caller sees to whom a mask applies.
+func Masked(m *hcl.Mask) Answer { return seen[m.With] }
+
 // Mask says what a caller sees of what a mask masks in the outputs of backends.
 type Mask struct {
 	Name    string   `json:"mask"`
