@@ -21,6 +21,7 @@ type Answer struct {
 	Structured bool        // results in other formats keep their structured content
 	Projection *Projection // nil for all members
 	MaxTokens  int         // of the text of a result, estimated; 0 for no maximum
+	Page       *Page       // nil for all rows in one answer
 }
 
 // Projection is the projection block: callers choose the members of the rows.
@@ -145,6 +146,8 @@ func (t *toolDecoder) shapeSpec() decode.Spec {
 		decode.Block(&a.Projection, "projection", "Adds the input fields, by which callers choose the members of "+
 			"each row. The server leaves the others out; the statement or request does not change.",
 			(*Projection).spec),
+		decode.Block(&a.Page, "page", "Answers with a part of the rows, as { rows, next_cursor }, and adds the input "+
+			"cursor for the next part. Each page is a call of its own.", (*Page).spec),
 		decode.Attr(&a.MaxTokens, "max_tokens", "The maximum number of tokens of the text of a result, from 200 to "+
 			"100000, as the server estimates them. A list ends after the last element that fits, with a notice; any "+
 			"other text is truncated. max_text applies, too.").DefaultDoc("none").

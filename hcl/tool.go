@@ -77,7 +77,8 @@ func newToolDecoder(l *loader, b sourceBlock) *toolDecoder {
 	t.operationDecoder = newOperationDecoder(l, b, "tool", &t.tool.Operation)
 	t.result = t.tool
 	t.specs = toolSpecs{t.headSpec(), t.shapeSpec(), t.bodySpec(),
-		decode.Spec{t.approvalField(), t.taskField(), t.cacheField()}, t.answerSpec(), errorSpec(&t.tool.Error, "a failed call")}
+		decode.Spec{t.approvalField(), t.taskField(), t.cacheField()}, t.answerSpec(),
+		errorSpec(&t.tool.Error, "a failed call")}
 	return t
 }
 
@@ -92,6 +93,7 @@ func (l *loader) declareTool(b sourceBlock) *toolDecoder {
 	t.announceResultSize()
 	t.addKeyInput()
 	t.addAnswerInputs()
+	t.addCursorInput()
 	t.inputs.buildInputType()
 	return t
 }
@@ -157,6 +159,11 @@ func (t *toolDecoder) answerSpec() decode.Spec {
 func (t *toolDecoder) decode() {
 	d, b := t.dec, t.block
 	d.Scope = t.scope()
+	var page *eval.Root
+	if t.tool.Page != nil {
+		page = t.tool.Page.root()
+		d.Scope = d.Scope.With("page", page)
+	}
 	d.In(d.Scope, func() {
 		d.Fields(b.Block, t.specs.body)
 		t.decodeApprovals()
@@ -181,6 +188,7 @@ func (t *toolDecoder) decode() {
 	}
 	t.requireWhole()
 	t.checkAnswer()
+	t.checkPage(page)
 	t.tool.Digest = t.digest()
 	t.tool.request = t.loader.requestDigest(t.block)
 }

@@ -44,6 +44,11 @@ func (w *operationDecoder) decodeToolCall(b *hclsyntax.Block) *Backend {
 		}
 		return out
 	}
+	if target.tool.Page != nil {
+		d.Errorf(b.LabelRanges[0], "Page of a step", "The tool %q answers in pages, whose cursors belong to the "+
+			"client that calls it. Write a block with its backend in this step.", target.tool.Name)
+		return out
+	}
 	d.NoteReference(eval.Reference{At: labelRange(b), Kind: "tool", Name: target.tool.Name})
 	call := &ToolCall{Name: target.tool.Name, Tool: target.tool, Inputs: w.decodeToolInputs(target.tool, b)}
 	out.Config = call

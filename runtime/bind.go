@@ -274,6 +274,7 @@ func (c *compiler) openState(o *call.Operation) (reason string, at hcl.Range, er
 		}
 		require(t.Task != nil, watch, "Calls of this tool become tasks", o.Decl.Range)
 		require(t.Idempotency != nil, watch, "Calls of this tool may have an idempotency key", o.Decl.Range)
+		require(t.Page != nil, open, "This tool answers in pages, whose cursors are sealed", o.Decl.Range)
 		require(p.HasRate(), open, "Calls of this tool are rate limited", o.Decl.Range)
 		if len(p.Approvals) > 0 {
 			require(true, watch, "Calls of this tool need approvals", p.Approvals[0].DeclRange())

@@ -186,7 +186,7 @@ func (c *compiler) reportTransient(summary, detail string, subject hcl.Range) {
 func (c *compiler) makeEnvironment() {
 	g, b, cfg := c.g, c.build, c.g.Config
 	env := &call.Environment{
-		Dir: b.Dir, Now: b.Now, Log: b.Log, Revision: cfg.ID,
+		Dir: b.Dir, Now: b.Now, Log: b.Log, Server: cfg.Server.Name, Revision: cfg.ID,
 		Scrubber:   b.caches.secrets.NewScrubber(cfg.Secrets, b.Now()),
 		Generation: g, State: b.State, Limiter: b.caches.limiter,
 		Results: b.caches.results, Waiters: b.caches.waiters, Tasks: b.State.Tasks, Keys: b.State.Keys,

@@ -122,7 +122,7 @@ var layers = []struct {
 	}},
 	{of: "runtime/durable/store", may: []string{
 		"hcl", "runtime/stage/approval", "runtime/call", "internal/digest", "runtime/stage/elicit", "runtime/stage/files", "runtime/durable/grant", "runtime/durable/hook",
-		"runtime/stage/idempotency", "runtime/stage/opencall", "runtime/edge/mcp/legacy/handover", "runtime/observe/metrics", "runtime/durable/state", "runtime/stage/task", "runtime/durable/webhook",
+		"runtime/stage/idempotency", "runtime/stage/opencall", "runtime/edge/mcp", "runtime/edge/mcp/legacy/handover", "runtime/observe/metrics", "runtime/durable/state", "runtime/stage/task", "runtime/durable/webhook",
 	}},
 	{of: "runtime/edge/upload", may: []string{"hcl/value", "runtime/durable/audit", "runtime/stage/files", "runtime/edge/mcp", "runtime/edge/served"}},
 	{of: "runtime/edge/operator", may: []string{

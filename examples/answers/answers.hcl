@@ -1,5 +1,5 @@
-# Answers that fit the context of a model: CSV, members that the caller chooses, and a maximum of tokens. It runs as it is: the database is
-# created from schema.sql.
+# Answers that fit the context of a model: CSV, members that the caller chooses, a maximum of tokens, and pages. It runs as it is: the
+# database is created from schema.sql.
 
 server {
   name    = "answers"
@@ -32,6 +32,22 @@ tool "count_tickets" {
   description = "Count tickets by status, as a table for a person to read."
   format      = "markdown"
   sql "desk" { query = "SELECT status, count(*) AS tickets FROM tickets GROUP BY status ORDER BY status" }
+}
+
+tool "walk_tickets" {
+  description = "List all tickets in pages, newest first. For the next page, repeat the call with next_cursor as cursor."
+  page {
+    size  = 2
+    total = 2000
+    keys  = { opened = string({ format = "date" }), id = integer }
+  }
+  sql "desk" {
+    query = <<-SQL
+      SELECT id, opened, title FROM tickets
+      %{if page.after != null} WHERE (opened, id) < (${page.after.opened}, ${page.after.id}) %{endif}
+      ORDER BY opened DESC, id DESC LIMIT ${page.limit}
+    SQL
+  }
 }
 
 resource "tickets" {

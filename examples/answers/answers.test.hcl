@@ -58,3 +58,24 @@ test "a resource as CSV" {
   mock "sql" "desk" { init = "" }
   expect { text_matches = "^id,opened,title\n101," }
 }
+
+test "a page has two rows and a cursor" {
+  tool = "walk_tickets"
+  args = {}
+  mock "sql" "desk" { init = "" }
+  expect { that = "map(result.rows, .id) == [110, 102] && result.next_cursor != nil" }
+}
+
+test "a cursor of another call is refused" {
+  tool = "walk_tickets"
+  args = { cursor = "AAAA" }
+  expect { error_matches = "^cursor is not valid for this call" }
+}
+
+test "the second page goes on after the first, and is the last" {
+  tool = "walk_tickets"
+  args = {}
+  page = 2
+  mock "sql" "desk" { init = "" }
+  expect { that = "map(result.rows, .id) == [101, 120] && result.next_cursor == nil" }
+}

@@ -19,6 +19,7 @@ type Frame struct {
 	Context context.Context
 	Base    string         // the absolute configuration directory
 	Input   map[string]any // validated arguments with defaults
+	Page    map[string]any // limit and after, of a tool that answers in pages; nil for another one
 	Output  any            // of the current backend
 	Steps   map[string]any // results by name, of the steps that have run; that of a skipped step is nil
 	Each    *Each          // the current element of each

@@ -15,10 +15,19 @@ type Answer struct {
 	Offered    []string `json:"offered,omitempty"` // members that callers may choose; all are sent without
 	Default    []string `json:"default,omitempty"` // those that a call receives which chooses none
 	MaxTokens  int      `json:"max_tokens,omitempty"`
+	Page       *Page    `json:"page,omitempty"` // nil for all rows in one answer
+}
+
+// Page is how a tool answers in pages.
+type Page struct {
+	Size  int            `json:"size"`
+	Total int            `json:"total"`
+	Keys  map[string]any `json:"keys,omitempty"` // decoded JSON Schemas
+	TTL   float64        `json:"ttl"`            // seconds
 }
 
 // answerCovered are the arguments of a tool that its Answer has.
-var answerCovered = []string{"format", "structured", "projection", "max_tokens"}
+var answerCovered = []string{"format", "structured", "projection", "max_tokens", "page"}
 
 func answerOf(t *hcl.Tool) (out Answer) {
 	if t.HasTables() || len(t.Formats) > 1 {
@@ -27,6 +36,15 @@ func answerOf(t *hcl.Tool) (out Answer) {
 	out.Structured, out.MaxTokens = t.Structured, t.MaxTokens
 	if p := t.Projection; p != nil {
 		out.Offered, out.Default = p.Offer, p.Default
+	}
+	if p := t.Page; p != nil {
+		out.Page = &Page{Size: p.Size, Total: p.Total, TTL: p.TTL.Seconds()}
+		if p.Keys != nil {
+			out.Page.Keys = map[string]any{}
+			for _, m := range p.Keys.Members {
+				out.Page.Keys[m.Name] = decodeSchema(m.Type)
+			}
+		}
 	}
 	return out
 }
@@ -43,6 +61,9 @@ func (a *Answer) inputs() (names []string) {
 	if a.Offered != nil {
 		names = append(names, hcl.FieldsInput)
 	}
+	if a.Page != nil {
+		names = append(names, hcl.CursorInput)
+	}
 	return names
 }
 
@@ -50,7 +71,7 @@ func (a *Answer) inputs() (names []string) {
 // such an input. They are compared as parts of the answer.
 func answerInputs(a, b *Tool) (names []string) {
 	old, new := a.Answer.inputs(), b.Answer.inputs()
-	for _, name := range []string{hcl.FormatInput, hcl.FieldsInput} {
+	for _, name := range []string{hcl.FormatInput, hcl.FieldsInput, hcl.CursorInput} {
 		was, is := slices.Contains(old, name), slices.Contains(new, name)
 		if (was || is) && was == slices.Contains(a.Order, name) && is == slices.Contains(b.Order, name) {
 			names = append(names, name)
@@ -85,9 +106,37 @@ func (c *comparison) answer(at string, a, b *Answer) {
 		c.add(class, "answer", at+".format", "format %s → %s%s", shownFormats(a), shownFormats(b), more)
 	}
 	c.projection(at+".projection", a, b)
+	c.page(at+".page", a.Page, b.Page)
 	if a.MaxTokens != b.MaxTokens {
 		c.add(Behaviour, "answer", at+".max_tokens", "max_tokens %s → %s", countOrNone(a.MaxTokens),
 			countOrNone(b.MaxTokens))
+	}
+}
+
+// page compares pages. With them a result is another object, and a walk reads more than one call of the backend does.
+func (c *comparison) page(at string, a, b *Page) {
+	switch {
+	case a == nil && b == nil:
+		return
+	case a == nil:
+		c.add(Breaking, "answer", at, "page added: results are pages of %d rows, at most %d in all", b.Size, b.Total)
+		c.add(Widening, "answer", at, "page added: callers may read %d rows", b.Total)
+		return
+	case b == nil:
+		c.add(Breaking, "answer", at, "page removed: results are lists")
+		return
+	}
+	if a.Total != b.Total {
+		c.add(classIf(b.Total > a.Total), "answer", at+".total", "total %d → %d", a.Total, b.Total)
+	}
+	if a.Size != b.Size {
+		c.add(Behaviour, "answer", at+".size", "size %d → %d", a.Size, b.Size)
+	}
+	if a.TTL != b.TTL {
+		c.add(Behaviour, "answer", at+".ttl", "ttl %gs → %gs", a.TTL, b.TTL)
+	}
+	if old, new := string(canonical(a.Keys)), string(canonical(b.Keys)); old != new {
+		c.add(Behaviour, "answer", at+".keys", "keys %s → %s", clip(old, maxShown), clip(new, maxShown))
 	}
 }
 

@@ -62,6 +62,9 @@ func (c *comparison) guards(at string, a, b *Operation, settled []string) {
 		c.add(Widening, "guard", at, "no longer: %s", line)
 	}
 	for _, name := range missing(a.Sensitive, b.Sensitive) {
+		if c.isAnswerInput("." + name) {
+			continue
+		}
 		c.add(Widening, "sensitive", at+".input."+name, "no longer sensitive: its values are shown in logs and records")
 	}
 }

@@ -112,6 +112,9 @@ func (a *auditCall) recordEnd(ctx context.Context, e *ending, steps []string) *f
 		r.Message, r.ErrorID = e.arguments.hide(e.failed.Message), e.failed.ID
 	case e.interim == "":
 		r.Rows, r.Bytes = e.result.Rows(), e.result.Size()
+		if page := e.result.Page; page != nil {
+			r.Page, r.Rows, r.Delivered = page.Number, page.Rows, page.Delivered+page.Rows
+		}
 		if f := e.result.Failures; f.Failed > 0 {
 			r.Failed, r.Of, r.FailedStep = f.Failed, f.Of, f.Step
 			r.FailedKey, r.Message = e.arguments.hide(f.Key), e.arguments.hide(f.Error)

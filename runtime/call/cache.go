@@ -3,8 +3,10 @@ package call
 import (
 	"context"
 	"errors"
+	"maps"
 
 	"hatchel/adapters"
+	"hatchel/hcl"
 	"hatchel/internal/digest"
 	"hatchel/runtime/observe/metrics"
 	"hatchel/runtime/stage/elicit"
@@ -80,6 +82,14 @@ func (p *Program) cacheKey(call *adapters.Call) (digest.Digest, error) {
 		if input, err = p.tool.Cache.Key.Eval(call.Frame); err != nil {
 			return digest.Digest{}, err
 		}
+	}
+	if call.Frame.Page != nil { // whatever the key is, and not by the cursor, which is another one each time
+		if all, ok := input.(map[string]any); ok {
+			all = maps.Clone(all)
+			delete(all, hcl.CursorInput)
+			input = all
+		}
+		input = []any{input, call.Frame.Page}
 	}
 	frozen, err := elicit.AppendFrozen(nil, input)
 	if err != nil || p.tool.Cache.Public {

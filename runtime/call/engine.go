@@ -24,6 +24,7 @@ type engine struct {
 	frame     *hcl.Frame
 	action    adapters.Call // what the steps are called with
 	result    result.Result
+	page      *result.Page // nil unless the tool answers in pages
 
 	caller      *mcp.Caller // nil in a step of another call
 	remoteAddr  string      // for the log; empty when it is not known

@@ -74,6 +74,9 @@ func (c *engine) admit(in inputs) error {
 	if err == nil {
 		err = c.checkIdentities()
 	}
+	if err == nil {
+		err = c.openPage()
+	}
 	if err != nil && c.access.decision.Verdict != policy.Denied {
 		if d, hides := c.operation.hides(c.frame); hides {
 			c.access.decision = d

@@ -119,6 +119,9 @@ func (c *engine) encode() error {
 	if c.caller == nil {
 		return c.program.Shaper.Project(&c.result, c.frame.Input)
 	}
+	if c.result.Page = c.page; c.page != nil {
+		c.page.Seal = c.sealCursor
+	}
 	if err := c.program.Shaper.Encode(&c.result, c.frame.Input); err != nil {
 		return c.clock.cause(err)
 	}

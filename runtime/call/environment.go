@@ -29,6 +29,7 @@ type Environment struct {
 	Dir      string // the configuration directory
 	Now      func() time.Time
 	Log      *slog.Logger
+	Server   string // its name
 	Revision string // of the configuration
 	Scrubber *scrub.Scrubber
 	Uploads  *files.Rules // of uploaded files; nil where no operation takes any
@@ -84,6 +85,8 @@ type State interface {
 	// Sealer returns what seals the state of paused calls in tokens. The store is open: a
 	// configuration whose calls need it is not served before.
 	Sealer() *elicit.Sealer
+	// Cursors returns what seals the cursors of pages. The store is open like that of Sealer.
+	Cursors() mcp.Sealer
 	// Approvals returns the approvals that calls wait for. The store is open like that of Sealer.
 	Approvals() *approval.Store
 	// Enqueue stores an event for delivery to a webhook. It ignores one that does not exist.

@@ -108,7 +108,10 @@ func (c *engine) admitPlan(caller *mcp.Caller, name string, in inputs) error {
 	if err := c.checkInputs(); err != nil {
 		return err
 	}
-	return c.checkIdentities()
+	if err := c.checkIdentities(); err != nil {
+		return err
+	}
+	return c.openPage()
 }
 
 // plan says which approvals the call would need, nil for none.

@@ -26,6 +26,8 @@ var limitRows = [][2]string{
 		"value fails the call."},
 	{"columns of a table in CSV or Markdown", "200. More are sent as JSON."},
 	{"members of a projection", "64."},
+	{"pages of a tool", "1,000 rows of one, 1,000,000 of all. The keys of a row have at most 512 bytes, and a " +
+		"cursor 2 KiB."},
 	{"outputs of a step with each", "128 MiB in all, where every value counts 32 bytes or more. More fail the call."},
 	{"resource", "16 MiB. A larger one cannot be read."},
 	{"cached results", "64 MiB in all; those that were not used longest are removed."},

@@ -13,6 +13,7 @@ import (
 	"hatchel/hcl/diag"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
+	"hatchel/internal/lazyregexp"
 	"hatchel/runtime"
 	"hatchel/runtime/call"
 	"hatchel/runtime/edge/mcp"
@@ -105,7 +106,37 @@ func (r *running) makeCall(ctx context.Context, s *Suite, seen *branches) error 
 	if err := r.request(ctx, caller); err != nil {
 		return err
 	}
+	for page := 2; page <= r.Page; page++ {
+		if err := r.turnPage(ctx, caller, page); err != nil {
+			return err
+		}
+	}
 	return r.queryAfter(ctx)
+}
+
+// cursorNotice matches the cursor in the last line of a table.
+var cursorNotice = lazyregexp.New(`cursor = "([^"]+)"\]\s*$`)
+
+// turnPage repeats the call with the cursor of its answer.
+func (r *running) turnPage(ctx context.Context, caller *mcp.Caller, page int) error {
+	object, _ := r.out.result.(map[string]any)
+	cursor, _ := object["next_cursor"].(string)
+	if notice := cursorNotice.FindStringSubmatch(r.out.text); cursor == "" && notice != nil {
+		cursor = notice[1]
+	}
+	if cursor == "" {
+		return fmt.Errorf("the answer before page %d has no cursor", page)
+	}
+	args, err := value.Decode(r.encoded)
+	if err != nil {
+		return fmt.Errorf("the arguments cannot be decoded: %w", err)
+	}
+	args.(map[string]any)[hcl.CursorInput] = cursor
+	if r.encoded, err = value.AppendJSON(nil, args); err != nil {
+		return fmt.Errorf("the arguments cannot be encoded as JSON: %w", err)
+	}
+	r.out = outcome{steps: map[string]any{}, rule: r.out.rule, approval: r.out.approval}
+	return r.request(ctx, caller)
 }
 
 // compileError is the mistakes of a configuration that cannot be compiled.

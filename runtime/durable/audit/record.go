@@ -116,16 +116,19 @@ type Record struct {
 	// Upstreams are the tools of other MCP servers that were called.
 	Upstreams []Upstream `json:"upstreams,omitempty"`
 	// Masks are those of the outputs that the call could read: each is MaskApplied, or MaskLifted for its caller.
-	Masks    map[string]string `json:"masks,omitempty"`
-	Rows     int               `json:"rows,omitempty"`
-	Bytes    int               `json:"bytes,omitempty"`
-	SHA256   string            `json:"sha256,omitempty"` // of a file; of a reload that waited, of the lock
-	Duration float64           `json:"ms,omitempty"`
-	Revision string            `json:"revision,omitempty"` // of the configuration
-	Commit   string            `json:"commit,omitempty"`   // of a repository, of a reload
-	Previous string            `json:"previous,omitempty"` // of a reload: the revision that it has replaced
-	Added    []string          `json:"added,omitempty"`    // of a reload: tools and other blocks
-	Changed  []string          `json:"changed,omitempty"`
+	Masks map[string]string `json:"masks,omitempty"`
+	Rows  int               `json:"rows,omitempty"`
+	// Page is the number of a page of rows, and Delivered the rows of it and of the pages before.
+	Page      int      `json:"page,omitempty"`
+	Delivered int      `json:"delivered,omitempty"`
+	Bytes     int      `json:"bytes,omitempty"`
+	SHA256    string   `json:"sha256,omitempty"` // of a file; of a reload that waited, of the lock
+	Duration  float64  `json:"ms,omitempty"`
+	Revision  string   `json:"revision,omitempty"` // of the configuration
+	Commit    string   `json:"commit,omitempty"`   // of a repository, of a reload
+	Previous  string   `json:"previous,omitempty"` // of a reload: the revision that it has replaced
+	Added     []string `json:"added,omitempty"`    // of a reload: tools and other blocks
+	Changed   []string `json:"changed,omitempty"`
 	// Differences are what a reload means for callers, with their class.
 	Differences []string `json:"differences,omitempty"`
 	TraceID     string   `json:"trace,omitempty"` // from the traceparent of the caller

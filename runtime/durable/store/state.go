@@ -20,6 +20,7 @@ import (
 	"hatchel/runtime/durable/hook"
 	"hatchel/runtime/durable/state"
 	"hatchel/runtime/durable/webhook"
+	"hatchel/runtime/edge/mcp"
 	"hatchel/runtime/stage/approval"
 	"hatchel/runtime/stage/elicit"
 	"hatchel/runtime/stage/files"
@@ -66,6 +67,7 @@ type Opened struct {
 	state.Store
 	Sealer    *elicit.Sealer
 	Approvals *approval.Store
+	Cursors   mcp.Sealer // of the pages of tools, with the key of sessions
 }
 
 // Observer is told of approvals and of sign-ins.
@@ -184,7 +186,13 @@ func (s *State) Open(ctx context.Context) (*Opened, error) {
 		store.Close()
 		return nil, err
 	}
-	opened := &Opened{store, sealer, approval.NewStore(store)}
+	opened := &Opened{Store: store, Sealer: sealer, Approvals: approval.NewStore(store)}
+	key, err := opened.Key(ctx, "session")
+	if err != nil {
+		store.Close()
+		return nil, err
+	}
+	opened.Cursors = mcp.NewSealer(key)
 	opened.Approvals.OnChange(func(id string) { s.onApprovalChange(opened.Approvals, id) })
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -277,6 +285,9 @@ func (s *State) Approvals() *approval.Store { return s.Current().Approvals }
 
 // Sealer implements call.State.
 func (s *State) Sealer() *elicit.Sealer { return s.Current().Sealer }
+
+// Cursors returns what seals the cursors of pages. The store is open.
+func (s *State) Cursors() mcp.Sealer { return s.Current().Cursors }
 
 // Resolve implements task.Events.
 func (s *State) Resolve(id string) { s.outbox.Resolve(id) }

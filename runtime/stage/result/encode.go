@@ -22,6 +22,13 @@ const maxStructuredFactor = 4
 // too long is truncated, and a list that is too long is cut; any other structured result is sent
 // completely or not at all.
 func (s *Shaper) Encode(r *Result, input map[string]any) (err error) {
+	if r.Page != nil {
+		if err := s.encodePage(r, input); err != nil {
+			return err
+		}
+		s.addNote(r, !r.textIsResult && s.tool.Format(input) != "json")
+		return nil
+	}
 	if r.HasValue && (s.defaults.structured || !r.HasText) {
 		if err := s.Project(r, input); err != nil {
 			return err
@@ -50,14 +57,21 @@ func (s *Shaper) Encode(r *Result, input map[string]any) (err error) {
 	default:
 		s.useAsText(r)
 	}
-	if r.Cut != nil {
-		r.note = fmt.Appendf(r.note, "There is more: %s was reached. %s", r.Cut.Limit, s.Hint)
+	r.Text = s.truncateForModel(s.Scrubber.Bytes(r.Text))
+	s.addNote(r, table)
+	return nil
+}
+
+// addNote says which limit has cut the result: in the last line of a table, or in a text of its own.
+func (s *Shaper) addNote(r *Result, table bool) {
+	if r.Cut == nil {
+		return
 	}
-	if r.Text = s.truncateForModel(s.Scrubber.Bytes(r.Text)); table && len(r.note) > 0 {
+	r.note = fmt.Appendf(r.note, "There is more: %s was reached. %s", r.Cut.Limit, s.Hint)
+	if table {
 		r.Text = rows.AppendNotice(r.Text, r.note)
 		r.noteIsText = true
 	}
-	return nil
 }
 
 // useAsText makes the structured result the text of the reply.

@@ -25,6 +25,7 @@ type Result struct {
 	Received  adapters.Received
 	Lifted    []string // the masks that showed the caller values of which it may be made
 	Meta      []byte   // that the author declares, an object as encoded JSON; nil for none
+	Page      *Page    // nil for all rows
 	*Buffers
 }
 
@@ -48,11 +49,14 @@ func NewShaper(t *hcl.Tool, w *Writer) *Shaper {
 // OutputType returns the type that the tool advertises as its outputSchema, nil for none.
 func (s *Shaper) OutputType() *schema.Type {
 	t := s.resultType()
-	switch {
-	case !s.tool.SendsStructured():
+	if !s.tool.SendsStructured() {
 		return nil
-	case s.tool.Projection != nil:
-		return rows.ProjectType(t, s.tool.Projection.Offer)
+	}
+	if s.tool.Projection != nil {
+		t = rows.ProjectType(t, s.tool.Projection.Offer)
+	}
+	if s.tool.Page != nil {
+		t = pageType(t)
 	}
 	return t
 }
@@ -211,7 +215,7 @@ type defaultResult struct {
 }
 
 func newDefaultResult(t *hcl.Tool) (d defaultResult) {
-	defer func() { d.structured = d.structured && t.SendsStructured() }()
+	defer func() { d.structured = (d.structured || t.Page != nil) && t.SendsStructured() }()
 	hasText := t.Text != nil || len(t.Content) > 0
 	switch {
 	case t.Result != nil:

@@ -146,6 +146,16 @@ func (l *List) First(n int) []byte {
 	return append(out, l.value[l.end:]...)
 }
 
+// Slice returns the elements from one index up to another one as an encoded list.
+func (l *List) Slice(from, to int) []byte {
+	if from >= to {
+		return []byte("[]")
+	}
+	start, end := l.elements[from].start, l.elements[to-1].end
+	out := append(make([]byte, 0, end-start+2), '[')
+	return append(append(out, l.value[start:end]...), ']')
+}
+
 // others returns the encoded object without its list; nil when the value is the list, or when the object has nothing
 // else.
 func (l *List) others() []byte {

@@ -65,6 +65,8 @@ type expectBlock struct {
 
 var testArguments = slices.Concat(
 	of(mock.Map, "args", "The arguments of the call. A path stands for an uploaded file."),
+	of(mock.Integer, "page", "The page that is expected of a tool that answers in pages: the test repeats the call "+
+		"with the cursor of each answer. By default the first."),
 	of(mock.Text, "now", "The time of the call, such as \"2026-02-01T10:00:00Z\". By default that of the machine."),
 )
 
@@ -295,6 +297,7 @@ func (b *block) element(name string, each *hcl.Each) *Test {
 		Timeout: b.timeout, Range: diag.RangeOf(b.src.DefRange()), Frame: e.frame, Target: b.tool + b.prompt}
 	t.Args, _ = values["args"].(map[string]any)
 	t.Vars, t.Secrets = Set(b.src)
+	t.Page, _ = value.Int(values["page"])
 	if text, ok := values["now"].(string); ok {
 		var err error
 		if t.Now, err = time.Parse(time.RFC3339, text); err != nil {

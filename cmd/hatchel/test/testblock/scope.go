@@ -62,7 +62,7 @@ func root(name string, t *schema.Type) *eval.Root {
 func (b *block) resultType() *schema.Type {
 	t := b.toolDecl
 	switch {
-	case t == nil:
+	case t == nil, t.Page != nil, t.Projection != nil: // other members than those of the backend
 		return mock.Any
 	case t.Returns != nil:
 		return certain(t.Returns)

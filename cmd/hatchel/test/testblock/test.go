@@ -21,6 +21,7 @@ type Test struct {
 	Tool     *hcl.Tool
 	Args     map[string]any
 	Now      time.Time // zero for the clock of the machine
+	Page     int       // the page that is expected, from 1; 0 for the first
 	Vars     map[string]string
 	Secrets  map[string]string
 	Caller   map[string]any // nil for a caller who is not known, as over stdio

@@ -1,0 +1,187 @@
+package result
+
+import (
+	"bytes"
+	"fmt"
+	"sort"
+	"strings"
+
+	"hatchel/adapters"
+	"hatchel/hcl"
+	"hatchel/hcl/schema"
+	"hatchel/hcl/value"
+	"hatchel/internal/digest"
+	"hatchel/runtime/stage/failure"
+	"hatchel/runtime/stage/rows"
+)
+
+// Page is the part of its rows that a call answers with.
+type Page struct {
+	Decl      *hcl.Page
+	Number    int            // from 1
+	Delivered int            // rows of the pages before
+	After     map[string]any // the keys of the last of these; nil on the first page, and without keys
+	Last      []byte         // its position: the keys as JSON, or the digest of the row; nil on the first page
+	Rows      int            // of this page, once it is encoded
+
+	// Seal returns the cursor of the page after the row with a position, when as many rows were delivered.
+	Seal func(delivered int, position []byte) (string, error)
+}
+
+const (
+	// maxPosition is how many bytes the keys of a row may have.
+	maxPosition = 512
+	// pageReserve is how many bytes of max_text the cursor and the names around the rows take.
+	pageReserve = 1 << 10
+	// rowDigestSize is how many bytes of the digest of a row are its position.
+	rowDigestSize = 8
+
+	definitionMistake = " This is a mistake in the tool's definition, not in the arguments."
+)
+
+// pageError returns the failure of a call whose page cannot be made.
+func pageError(format string, args ...any) error {
+	return &adapters.Fault{Message: fmt.Sprintf(format, args...)}
+}
+
+// position returns what identifies a row of a list for the page after it.
+func (p *Page) position(list *rows.List, i int) ([]byte, error) {
+	if p.Decl.Keys == nil {
+		sum := digest.Of("row", string(list.Element(i)))
+		return sum[:rowDigestSize], nil
+	}
+	names := p.Decl.Keys.MemberNames()
+	keys := rows.Project(list.Element(i), names, p.Decl.Keys)
+	v, err := value.Decode(keys)
+	if err != nil {
+		return nil, err
+	}
+	if _, violations, err := p.Decl.KeysValidator.Check(v, schema.Unlimited); err != nil || len(violations) > 0 {
+		return nil, pageError("A row does not have the keys of this page (%s): %s."+definitionMistake,
+			strings.Join(names, ", "), joinViolations(violations))
+	}
+	if len(keys) > maxPosition {
+		return nil, pageError("The keys of a row have %d bytes, and at most %d can be in a cursor.", len(keys),
+			maxPosition)
+	}
+	return keys, nil
+}
+
+// window returns which rows of a list may be on the page: from and to their indexes.
+func (p *Page) window(list *rows.List) (from, to int, err error) {
+	n := list.Len()
+	switch {
+	case p.Decl.Keys == nil && p.Delivered > 0:
+		from = p.Delivered
+		if n < from {
+			return 0, 0, errRowsChanged()
+		}
+		if at, err := p.position(list, from-1); err != nil || !bytes.Equal(at, p.Last) {
+			return 0, 0, errRowsChanged()
+		}
+	case p.After != nil && n > 0:
+		if at, err := p.position(list, 0); err != nil {
+			return 0, 0, err
+		} else if bytes.Equal(at, p.Last) {
+			return 0, 0, pageError("This page begins with the row that the page before ended with, so the statement " +
+				"does not read the rows after page.after." + definitionMistake)
+		}
+	}
+	return from, min(n, from+p.Decl.Size, from+p.Decl.Total-p.Delivered), nil
+}
+
+func errRowsChanged() error {
+	return pageError("The rows before this page have changed. Repeat the call without cursor to begin again.")
+}
+
+// encodePage encodes a page: as many rows as it may have and as fit, and a cursor if there are more.
+func (s *Shaper) encodePage(r *Result, input map[string]any) error {
+	encoded, err := value.AppendJSON(nil, r.Value)
+	if err != nil {
+		return failure.AsFault(explainJSON(err))
+	}
+	list, ok := rows.Find(encoded, s.resultType())
+	if !ok || list.Member != "" {
+		return pageError("Pages are of a list, and the result is another value." + definitionMistake)
+	}
+	p := r.Page
+	from, to, err := p.window(&list)
+	if err != nil {
+		return err
+	}
+	part := list.Slice(from, to)
+	if names := s.tool.Fields(input); names != nil {
+		part = rows.Project(part, names, nil)
+	}
+	t := s.projectedType(input)
+	shown, _ := rows.Find(s.Scrubber.JSON(part), t)
+	first := shown.First
+	written, table := shown.Write(s.tool.Format(input), t)
+	if table {
+		first = written.First
+	}
+	n := shown.Len()
+	if limit := max(s.MaxText-pageReserve, s.MaxText/2); n > 1 && !s.fits(first(n), limit) {
+		n = max(sort.Search(n, func(n int) bool { return !s.fits(first(n+1), limit) }), 1)
+	}
+	p.Rows = n
+	cursor, err := s.nextCursor(r, &list, from+n)
+	if err != nil {
+		return err
+	}
+	r.Structured = append(append(r.Structured, `{"rows":`...), shown.First(n)...)
+	r.Structured = append(r.Structured, `,"next_cursor":`...)
+	if cursor == "" {
+		r.Structured = append(r.Structured, "null}"...)
+	} else {
+		r.Structured = append(value.AppendString(r.Structured, cursor), '}')
+	}
+	if !table {
+		return s.useWholeAsText(r)
+	}
+	r.Text = s.truncateForModel(s.Scrubber.Bytes(append(r.Text, first(n)...)))
+	if cursor != "" {
+		r.Text = rows.AppendNotice(r.Text, fmt.Appendf(nil, "%d rows. For the next, call %s with the same arguments "+
+			"and cursor = %q", n, s.tool.Name, cursor))
+	}
+	return nil
+}
+
+// nextCursor returns the cursor of the rows from an index on; empty when there are none, or when all pages together
+// have as many rows as they may have.
+func (s *Shaper) nextCursor(r *Result, list *rows.List, next int) (string, error) {
+	p := r.Page
+	more := next < list.Len() || r.Cut != nil && p.Decl.Keys != nil
+	switch {
+	case !more || next == 0:
+		return "", nil
+	case p.Delivered+p.Rows >= p.Decl.Total:
+		r.Cut = &adapters.Cut{Limit: fmt.Sprintf("total = %d", p.Decl.Total)}
+		return "", nil
+	}
+	r.Cut = nil
+	last, err := p.position(list, next-1)
+	if err != nil {
+		return "", err
+	}
+	if p.Decl.Keys != nil && next < list.Len() {
+		if following, err := p.position(list, next); err != nil {
+			return "", err
+		} else if bytes.Equal(following, last) {
+			return "", pageError("The keys of this page are not unique (%s), so rows could be lost."+definitionMistake,
+				strings.Join(p.Decl.Keys.MemberNames(), ", "))
+		}
+	}
+	return p.Seal(p.Delivered+p.Rows, last)
+}
+
+// pageType returns the type of a page of a list; of any list for nil.
+func pageType(list *schema.Type) *schema.Type {
+	if list == nil {
+		list = schema.ListOf(&schema.Type{Kind: schema.Any})
+	}
+	return schema.ObjectOf(&schema.Member{Name: "rows", Type: list},
+		&schema.Member{Name: "next_cursor", Type: &schema.Type{
+			Kind: schema.String, Nullable: true, Description: "The cursor for the rows after these; null at the end.",
+		}})
+}
