@@ -33,7 +33,8 @@ type Server struct {
 	CORS          *CORS    // nil for none
 	Proxies       *TrustedProxies
 	Health        *HealthAccess
-	Lenience      schema.Lenience // what calls may send beyond the types of tools
+	WellKnown     map[string]string // texts below /.well-known/, by name
+	Lenience      schema.Lenience   // what calls may send beyond the types of tools
 }
 
 // HealthAccess is the health block: who may see the health of the server besides its operators.
@@ -121,6 +122,7 @@ func (s *Server) spec(call *eval.Scope) decode.Spec {
 			"calls, as in [\"toolCallId\"]. They are dropped before anything reads them, unless the tool has an "+
 			"input of that name or accepts every name.", keepArgumentName),
 		s.healthField(call),
+		s.wellKnownField(),
 		iconsField(&s.Icons, "Icons of the server."),
 	}
 }

@@ -84,6 +84,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		io.WriteString(w, "ok\n")
 		return
 	}
+	if s.serveWellKnown(w, r) {
+		return
+	}
 	if isSignedFile(r) {
 		s.serveFiles(w, r, true)
 		return
