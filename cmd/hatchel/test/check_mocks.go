@@ -18,6 +18,7 @@ func (s *Suite) newMocks(c *Case) *Mocks {
 	}
 	return NewMocks(Setup{
 		Kinds: c.config.Kinds, Mocks: c.Mocks, Dir: s.Dir, Secrets: c.secrets(), Live: s.Live, Timeout: timeout,
+		Masks: newTapeMasks(reduce(c.config, c)),
 	})
 }
 

@@ -17,10 +17,16 @@ import (
 
 // Secret is a text that no output and no tape holds. Name is what replaces it in a tape, such as "secret.token"; it is
 // empty for one without a name.
-type Secret struct{ Name, Text string }
+type Secret struct {
+	Name, Text string
+	Mark       string // in place of that of its name; empty for that
+}
 
 // marker is what a tape has in place of a secret.
 func marker(name string) string { return "{{" + cmp.Or(name, "secret") + "}}" }
+
+// mark is what a tape has in place of the secret.
+func (s Secret) mark() string { return cmp.Or(s.Mark, marker(s.Name)) }
 
 // hider replaces secrets, in all forms in which they are sent, by their markers, and what differs on each machine: the
 // configuration directory and those of uploaded files.
@@ -37,13 +43,13 @@ func newHider(secrets []Secret, dir string) *hider {
 			continue
 		}
 		for _, form := range scrub.Forms(s.Text) {
-			mark := marker(s.Name)
+			mark := s.mark()
 			if !strings.Contains(form, s.Text) { // encoded, perhaps with what is before and after it
 				mark = encodedMark + mark + encodedMark
 			}
 			pairs = append(pairs, pair{form, mark}, pair{lowerEscapes(form), mark})
 		}
-		pairs = append(pairs, pair{strings.ToUpper(hex.EncodeToString([]byte(s.Text))), marker(s.Name)})
+		pairs = append(pairs, pair{strings.ToUpper(hex.EncodeToString([]byte(s.Text))), s.mark()})
 	}
 	slices.SortStableFunc(pairs, func(a, b pair) int { return len(b.form) - len(a.form) })
 	list := make([]string, 0, 2*len(pairs))
@@ -76,7 +82,7 @@ var stagedFile = lazyregexp.New(`[^\s*]*/hatchel-files-\d+/\w+/\w+/`)
 // part of the secret, too.
 const encodedMark = "\x00"
 
-var encodedRuns = lazyregexp.New(`[A-Za-z0-9+/_=-]*\x00(\{\{[A-Za-z0-9_.-]+\}\})\x00[A-Za-z0-9+/_=-]*`)
+var encodedRuns = lazyregexp.New(`[A-Za-z0-9+/_=-]*\x00(\{\{[A-Za-z0-9_.-]+\}\}(?:-[0-9]+)?)\x00[A-Za-z0-9+/_=-]*`)
 
 // value returns a value without secrets. A number that is one becomes a text.
 func (h *hider) value(v any) any {

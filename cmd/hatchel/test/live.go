@@ -90,12 +90,17 @@ func (m *Mocks) Tapes() []*Tape {
 	if tapes == nil && m.incomplete != "" {
 		return []*Tape{{Name: m.soleTape(), Reason: m.incomplete}}
 	}
-	secrets := m.allSecrets()
+	secrets, masked := m.allSecrets(), newStandIns(m.masks)
+	for _, x := range m.recorded { // so that numbers follow the call, and not its tapes
+		if _, err := masked.exchange(x); err != nil {
+			m.incomplete = cmp.Or(m.incomplete, err.Error())
+		}
+	}
 	for _, t := range tapes {
 		exchanges := contents[keys[t]]
 		t.Exchanges, t.Reason = len(exchanges), m.incomplete
 		if t.Reason == "" {
-			t.Content, t.Reason = m.encode(exchanges, secrets)
+			t.Content, t.Reason = m.encode(exchanges, secrets, masked)
 		}
 	}
 	return tapes
@@ -138,12 +143,20 @@ func (m *Mocks) allSecrets() []Secret {
 }
 
 // encode returns the content of a tape without secrets, or why there is none.
-func (m *Mocks) encode(exchanges []*exchange, secrets []Secret) (content []byte, reason string) {
+func (m *Mocks) encode(exchanges []*exchange, secrets []Secret, masked *standIns) (content []byte, reason string) {
+	ofReply := newHider(slices.Concat(secrets, masked.secrets), m.dir)
 	h := newHider(secrets, m.dir)
+	if m.masks != nil && m.masks.reveals {
+		h = ofReply
+	}
 	hidden := make([]*exchange, len(exchanges))
 	for i, x := range exchanges {
+		x, err := masked.exchange(x)
+		if err != nil {
+			return nil, err.Error()
+		}
 		hidden[i] = &exchange{kind: x.kind, connection: x.connection, request: h.members(x.request),
-			reply: h.members(x.reply)}
+			reply: ofReply.members(x.reply)}
 		for _, part := range []any{hidden[i].request, hidden[i].reply} {
 			if s, found := holdsValue(part, secrets); found {
 				return nil, fmt.Sprintf("the value of %s would be in it, encoded in %s", secretName(s),

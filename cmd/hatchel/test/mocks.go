@@ -32,6 +32,7 @@ type Mocks struct {
 	scrubber *scrub.Scrubber
 	live     *Live // nil if real backends are not used
 	timeout  time.Duration
+	masks    *tapeMasks
 
 	mu         sync.Mutex
 	mocks      []*state         // how often they were used is guarded by mu
@@ -61,11 +62,13 @@ type Setup struct {
 	Secrets []Secret
 	Live    *Live         // nil to ask nothing for real
 	Timeout time.Duration // of the tool
+	Masks   *tapeMasks    // of the backends; nil for none
 }
 
 // NewMocks returns the mocks of a test. A tape that cannot be read is one of the Problems.
 func NewMocks(s Setup) *Mocks {
-	m := &Mocks{kinds: s.Kinds, dir: s.Dir, secrets: s.Secrets, live: s.Live, timeout: s.Timeout}
+	m := &Mocks{kinds: s.Kinds, dir: s.Dir, secrets: s.Secrets, live: s.Live, timeout: s.Timeout,
+		masks: s.Masks}
 	texts := make([]string, len(s.Secrets))
 	for i, secret := range s.Secrets {
 		texts[i] = secret.Text
