@@ -100,3 +100,31 @@ test "remind" {
 		t.Error("a replay has asked the service")
 	}
 }
+
+// Cells of masked columns have stand-ins also under other names.
+func TestTheCellsOfATapeHaveStandIns(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "a.db"), nil, 0o600); err != nil { // an empty database
+		t.Fatal(err)
+	}
+	s := &test.Suite{Dir: dir, Set: all.Set(), Version: "test", Live: &test.Live{Record: true},
+		FS: fstest.MapFS{"a.hcl": {Data: []byte(`
+connection "sqlite" "db" { file = "a.db" }
+mask "contact" { members = ["email"] }
+tool "people" {
+  description = "List people."
+  sql "db" { query = "SELECT email, lower(email) AS contact, doc FROM (SELECT 'ann@example.com' AS email, '{\"email\": \"x\"}' AS doc) AS t LIMIT 5" }
+}
+test "people" { tool = "people" }`)}}}
+	s.ReadCases()
+	out, report := failures(t, s)
+	if out != "" || len(report.Results[0].Tapes) != 1 {
+		t.Fatal(out, len(report.Results[0].Tapes))
+	}
+	tape := report.Results[0].Tapes[0]
+	_, content, _ := strings.Cut(string(tape.Content), `"response"`)
+	if strings.Contains(content, "ann") || strings.Contains(content, `\"x\"`) ||
+		strings.Count(content, "{{mask.contact}}-1") != 2 || !strings.Contains(content, `{{mask.contact}}-2`) {
+		t.Errorf("%s\n%s", tape.Reason, content)
+	}
+}
