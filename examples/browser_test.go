@@ -3,6 +3,7 @@ package examples_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"slices"
 	"strings"
@@ -43,7 +44,7 @@ func openBrowser(t *testing.T, origin string, names ...string) *browser {
 	allocator, cancel := chromedp.NewExecAllocator(t.Context(), chromedp.ExecPath(chromium), chromedp.Headless, chromedp.NoSandbox,
 		chromedp.DisableGPU, chromedp.NoFirstRun, chromedp.UserDataDir(t.TempDir()), chromedp.WindowSize(1100, 760),
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
-		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
+		chromedp.Flag("disable-site-isolation-trials", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
 		chromedp.Flag("host-resolver-rules", strings.Join(rules, ",")), chromedp.Flag("ignore-certificate-errors", true),
 		chromedp.WSURLReadTimeout(time.Minute))
 	t.Cleanup(cancel)
@@ -196,8 +197,37 @@ type violation struct {
 
 var axe = sync.OnceValues(func() ([]byte, error) { return os.ReadFile(os.Getenv("HATCHEL_TEST_AXE")) })
 
-// violations returns what axe finds on the page. It runs in a world of its own, where the policy of the page does not hold.
-func (b *browser) violations() (found []violation) {
+// inWorld returns an option that evaluates in a world of its own, where the policy of the page does not hold: of the
+// page, or of the frame at a depth.
+func inWorld(ctx context.Context, tab *chromedp.Target, depth int) (chromedp.EvaluateOption, error) {
+	tree, err := cdp.Call(ctx, tab, cdppage.GetFrameTree, cdp.Empty{})
+	if err != nil {
+		return nil, err
+	}
+	at := tree.FrameTree
+	for range depth {
+		if len(at.ChildFrames) == 0 {
+			return nil, errors.New("the page has no such frame")
+		}
+		at = at.ChildFrames[0]
+	}
+	world, err := cdp.Call(ctx, tab, cdppage.CreateIsolatedWorld, cdppage.CreateIsolatedWorldParams{
+		FrameID: at.Frame.ID, WorldName: "test",
+	})
+	if err != nil {
+		return nil, err
+	}
+	return func(p *cdpruntime.EvaluateParams) { p.ContextID = world.ExecutionContextID }, nil
+}
+
+// violations returns what axe finds on the page.
+func (b *browser) violations() []violation {
+	b.t.Helper()
+	return b.violationsIn(0)
+}
+
+// violationsIn is violations for the frame at a depth; 0 is the page.
+func (b *browser) violationsIn(depth int) (found []violation) {
 	b.t.Helper()
 	needs(b.t, "HATCHEL_TEST_AXE")
 	source, err := axe()
@@ -205,17 +235,10 @@ func (b *browser) violations() (found []violation) {
 		b.t.Fatal(err)
 	}
 	answer := run(b, func(ctx context.Context, tab *chromedp.Target) (string, error) {
-		tree, err := cdp.Call(ctx, tab, cdppage.GetFrameTree, cdp.Empty{})
+		inWorld, err := inWorld(ctx, tab, depth)
 		if err != nil {
 			return "", err
 		}
-		world, err := cdp.Call(ctx, tab, cdppage.CreateIsolatedWorld, cdppage.CreateIsolatedWorldParams{
-			FrameID: tree.FrameTree.Frame.ID, WorldName: "axe",
-		})
-		if err != nil {
-			return "", err
-		}
-		inWorld := func(p *cdpruntime.EvaluateParams) { p.ContextID = world.ExecutionContextID }
 		if _, err := chromedp.Evaluate[any](string(source)+";0", inWorld)(ctx, tab); err != nil {
 			return "", err
 		}

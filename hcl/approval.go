@@ -211,12 +211,13 @@ func (p *Policy) toolsCalledBySteps(c *Config) (called [][2]string) {
 // Approvals is the approvals block: who may decide pending approvals over HTTP.
 type Approvals struct {
 	Allow *Condition // over caller (the approver) and tool (the called tool)
+	Tool  bool       // there is the tool pending_approvals
 	Range Range
 }
 
 func (a *Approvals) spec() decode.Spec {
 	return decode.Spec{decode.Attr(&a.Allow, "allow", "Who may decide: an expression over caller (the approver) and "+
-		"tool (the called tool). A caller cannot decide about their own call.").Require()}
+		"tool (the called tool). A caller cannot decide about their own call.").Require(), a.toolField()}
 }
 
 // decodeApprovers decodes the approvals block.

@@ -98,6 +98,7 @@ func Load(fsys fs.FS, kinds Kinds, opts Options) (*Config, Diagnostics) {
 	l.reuseGlobals()
 	l.dropStaleBlocks(files)
 	l.decodeAll(exposedBlocks)
+	l.checkViews()
 	l.config.Masks = l.globals.masks
 	l.checkMasks()
 	l.reportMissing()

@@ -38,6 +38,11 @@ type Operation struct {
 	Range   Range
 }
 
+const (
+	defaultTimeout = 60 * time.Second
+	defaultMaxText = 64 << 10
+)
+
 // HasNamedSteps reports whether the operation is written as steps, whose results are read as
 // step.<name>.
 func (w *Operation) HasNamedSteps() bool { return len(w.Steps) > 0 && w.Steps[0].Name != "" }
@@ -66,7 +71,7 @@ type operationDecoder struct {
 }
 
 func newOperationDecoder(l *loader, b sourceBlock, noun string, work *Operation) *operationDecoder {
-	work.Timeout, work.MaxText, work.Range = 60*time.Second, 64<<10, headerRange(b.Block)
+	work.Timeout, work.MaxText, work.Range = defaultTimeout, defaultMaxText, headerRange(b.Block)
 	w := &operationDecoder{decodedBlock: &decodedBlock{op: work, enabled: true, deps: &dependencies{}}, noun: noun,
 		block: b, loader: l, dec: l.newDecoder(b.file), results: map[string]*eval.Member{}}
 	w.dec.Deps = &w.deps.Dependencies

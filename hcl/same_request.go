@@ -9,7 +9,7 @@ import (
 )
 
 // describing are the parts of a tool that say what it does, and do not change it.
-var describing = []string{"title", "description", "input", "icons", "meta", "annotations", "tags"}
+var describing = []string{"title", "description", "input", "icons", "meta", "view", "annotations", "tags"}
 
 // inputName matches the name of an input where it is read.
 var inputName = lazyregexp.New(`\binput\.[A-Za-z_][A-Za-z0-9_-]*`)

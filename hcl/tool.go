@@ -23,6 +23,7 @@ type Tool struct {
 	Icons       []*Icon
 	Meta        []byte // of its entry in lists, an object as encoded JSON; nil for none
 	Listed      bool
+	BuiltIn     bool         // an argument of another block adds it, and no tool block
 	Task        *Task        // nil if calls never become tasks
 	Limit       *Limit       // nil for none
 	Idempotency *Idempotency // nil for no idempotency keys
@@ -39,6 +40,7 @@ type Tool struct {
 	Text             *TextTemplate
 	Error            *TextTemplate
 	ResultMeta       *Expr        // an object with known names; nil for none
+	View             *View        // nil for none
 	Returns          *schema.Type // declared type of the structured result; nil for none
 	ReturnsValidator *schema.Validator
 
@@ -77,8 +79,8 @@ func newToolDecoder(l *loader, b sourceBlock) *toolDecoder {
 	t.operationDecoder = newOperationDecoder(l, b, "tool", &t.tool.Operation)
 	t.result = t.tool
 	t.specs = toolSpecs{t.headSpec(), t.shapeSpec(), t.bodySpec(),
-		decode.Spec{t.approvalField(), t.taskField(), t.cacheField()}, t.answerSpec(),
-		errorSpec(&t.tool.Error, "a failed call")}
+		decode.Spec{t.approvalField(), t.taskField(), t.cacheField(), t.viewField()},
+		t.answerSpec(), errorSpec(&t.tool.Error, "a failed call")}
 	return t
 }
 
@@ -176,7 +178,7 @@ func (t *toolDecoder) decode() {
 		t.maskReturns()
 		t.decodeErrorText(t.specs.failure)
 	})
-	d.Fields(b.Block, decode.Spec{t.cacheField()})
+	d.Fields(b.Block, decode.Spec{t.cacheField(), t.viewField()})
 	t.deriveEffects()
 	t.checkKeyUseful()
 	t.checkCacheable()
@@ -274,6 +276,7 @@ func (l *loader) decodeTools() {
 	for _, t := range decls {
 		l.commit(t.operationDecoder)
 	}
+	l.addApprovalsTool()
 	l.checkCycles(decls)
 	l.warnConfusableNames(byName)
 	for _, name := range diag.SortedNames(byName) {
@@ -283,6 +286,7 @@ func (l *loader) decodeTools() {
 			l.disabled = append(l.disabled, listedOperation{"tools", &t.tool.Operation})
 		}
 	}
+	slices.SortFunc(l.config.Tools, func(a, b *Tool) int { return strings.Compare(a.Name, b.Name) })
 }
 
 // warnConfusableNames warns about names that models would confuse.

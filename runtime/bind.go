@@ -115,6 +115,9 @@ func (c *compiler) bindBackend(o *call.Operation, b *hcl.Backend, log *slog.Logg
 		}
 		return call.ToolAction(target, decl.Inputs), nil
 	}
+	if _, ok := b.Config.(*hcl.PendingApprovals); ok {
+		return call.PendingApprovals(c.g.Env, consoleApprovals(c.g.Config, c.g.Console)), nil
+	}
 	if action := call.BuiltinAction(b, c.g.Env.Scrubber); action != nil {
 		return action, nil
 	}
@@ -212,6 +215,15 @@ func (c *compiler) reportMovedState(err error) {
 	}
 }
 
+// consoleApprovals returns the address of the approvals in the console; empty where it has none that is known: without
+// a console, and where it is served at an address of its own or under no name or several.
+func consoleApprovals(c *hcl.Config, console *hcl.Console) string {
+	if console == nil || console.Listen != "" || len(c.Hosts()) != 1 {
+		return ""
+	}
+	return "https://" + c.Hosts()[0] + "/console/approvals"
+}
+
 // gatherNested returns what an operation, and the tools that its steps call, require of callers.
 func gatherNested(o *call.Operation, required func(*hcl.Operation) []string) []string {
 	all := slices.Clone(required(o.Decl))
@@ -281,6 +293,8 @@ func (c *compiler) openState(o *call.Operation) (reason string, at hcl.Range, er
 		}
 	}
 	for _, s := range o.Decl.Steps {
+		_, lists := s.Backend.Config.(*hcl.PendingApprovals)
+		require(lists, watch, "This tool lists approvals", o.Decl.Range)
 		conn := s.Backend.Connection
 		limited := conn != nil && conn.Limits.Rate.Calls > 0
 		require(limited, open, "Requests over a connection are rate limited", o.Decl.Range)

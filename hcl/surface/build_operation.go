@@ -15,6 +15,10 @@ import (
 
 func (b *builder) tool(t *hcl.Tool) {
 	out := &Tool{Annotations: Annotations{t.ReadOnly, t.Destructive, t.Idempotent, t.OpenWorld}}
+	if t.BuiltIn {
+		b.builtInTool(out, t)
+		return
+	}
 	block, own := b.operation(&out.Operation, &t.Operation, "tool", toolCovered, "text", "error")
 	out.Title, out.Description, out.Listed = t.Title, t.Description, t.Listed
 	for _, a := range t.Approvals {
@@ -24,6 +28,22 @@ func (b *builder) tool(t *hcl.Tool) {
 	}
 	out.May.Limit = limitOf(t.Limit)
 	out.Output, out.Answer = decodeSchema(t.Returns), answerOf(t)
+	out.Digest = digest(canonical(out))
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.out.Tools[t.Name] = out
+}
+
+// builtInTool adds a tool that no tool block declares.
+func (b *builder) builtInTool(out *Tool, t *hcl.Tool) {
+	out.Title, out.Description, out.Listed, out.Input = t.Title, t.Description, t.Listed, decodeSchema(t.Input)
+	out.Output, out.Does = decodeSchema(t.View.Result), []string{"read which calls of the caller wait for approval"}
+	for _, p := range b.config.Policies {
+		if p.AppliesToTool(t.Name) {
+			out.May.Policies = append(out.May.Policies, p.Name)
+		}
+	}
+	b.place(t.Name, t.Range)
 	out.Digest = digest(canonical(out))
 	b.mu.Lock()
 	defer b.mu.Unlock()

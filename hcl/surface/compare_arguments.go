@@ -225,6 +225,9 @@ func (s *stepsComparison) isTimeToDecide(path string) bool {
 	return isTimeout && name == "approval" && n <= s.approvals
 }
 
+// isViewCall reports whether a path names the tool that a view calls.
+func isViewCall(path string) bool { return lastName(path) == "open" || lastName(path) == "calls" }
+
 // rest compares the arguments beside the steps.
 func (s *stepsComparison) rest(old, new map[string]string) {
 	before, after := old, new
@@ -239,6 +242,9 @@ func (s *stepsComparison) rest(old, new map[string]string) {
 		if _, was := old[path]; !was && path != "cache.scope" && lastName(path) != "notify" &&
 			!s.isTimeToDecide(path) || isHarmlessNumber(path, old[path], new[path]) {
 			class = Behaviour
+		}
+		if top == "view" {
+			class = classIf(old[path] != new[path] && new[path] != "" && isViewCall(path))
 		}
 		s.add(class, "steps", s.at+"."+path, "%s", changeOf(path, old, new))
 	}

@@ -28,7 +28,8 @@ func (c *engine) outcome(failed *failure.Failure, revision mcp.Revision) mcp.Out
 		text := c.failureWriter().answer(failed)
 		return mcp.Outcome{Content: mcp.Text(text), IsError: true, Meta: failed.Meta()}
 	}
-	return c.program.Shaper.Outcome(&c.result, revision)
+	apps := c.caller != nil && c.caller.Can("extensions", mcp.AppsExtension)
+	return c.program.Shaper.Outcome(&c.result, revision, apps)
 }
 
 // failed returns how the call has failed, nil for no error. It must be the last failure of the call.

@@ -55,7 +55,7 @@ var groupKeys = []struct {
 		[]string{"breaker"}},
 	{"tools", "Tools, prompts, resources and skills", "Blocks that clients can call and read, and their parts.",
 		[]string{"tool", "prompt", "resource", "skill", "toolset", "input", "argument", "message", "complete",
-			"content", "annotations", "projection", "page", "cache", "tool cache"}},
+			"content", "view", "column", "annotations", "projection", "page", "cache", "tool cache"}},
 	{"backends", "Backends", "What a tool, a prompt, a resource or a step does: one of these blocks.",
 		[]string{"tool step"}},
 	{"steps", "Steps", "The steps of a tool, a prompt or a resource, checks, and questions to the client.",

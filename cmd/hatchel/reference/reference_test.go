@@ -205,7 +205,7 @@ func TestBlocksOfTheLanguageHaveExamples(t *testing.T) {
 	for _, key := range []string{
 		"tool", "prompt", "resource", "toolset", "auth", "tls", "policy", "input", "argument", "message", "complete", "cache",
 		"check", "step", "ask", "elicit", "sample", "roots", "approval", "approvals", "webhook", "files", "state", "audit",
-		"limit", "breaker", "idempotency", "task", "content", "projection", "page", "annotations", "progress", "log", "wait", "fail", "fault", "test",
+		"limit", "breaker", "idempotency", "task", "content", "view", "column", "projection", "page", "annotations", "progress", "log", "wait", "fail", "fault", "test",
 		"http", "sql", "shell", "csv", "file", "connection http", "connection sqlite", "connection postgres",
 	} {
 		if _, err := examples.ReadFile("examples/" + key + ".hcl"); err != nil {

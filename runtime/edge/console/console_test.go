@@ -585,7 +585,7 @@ func TestPagesHaveTheHeadersThatKeepThemApart(t *testing.T) {
 	got := s.signedIn("vera").get("/console/")
 	for name, want := range map[string]string{
 		"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
-			"connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; " +
+			"connect-src 'self'; form-action 'self'; frame-src 'self'; base-uri 'none'; frame-ancestors 'none'; " +
 			"require-trusted-types-for 'script'; trusted-types 'none'",
 		"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cache-Control": "no-store",
 		"Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Resource-Policy": "same-origin",

@@ -50,6 +50,7 @@ var routes = []route{
 	{"GET /console/tools", permitViewer, (*Console).tools, reloadKinds},
 	{"GET /console/tools/{name}", permitViewer, (*Console).tool, toolKinds},
 	{"GET /console/tools/{name}/entry", permitViewer, (*Console).entry, ""},
+	{"GET /console/tools/{name}/view", permitCall, (*Console).viewApp, ""},
 	{"POST /console/tools/{name}/plan", permitPlan, (*Console).plan, toolKinds},
 	{"POST /console/tools/{name}/copy", permitPlan, (*Console).copyCall, toolKinds},
 	{"POST /console/tools/{name}/call", permitCall, (*Console).call, toolKinds},

@@ -19,6 +19,9 @@ type result struct {
 	condition
 	Parts    []part
 	Approval string // that the call needs before it is carried out; empty for none
+	View     *viewFrame
+
+	encoded []byte // as a client gets it; nil for a call that waits or has failed
 }
 
 // part is a part of a result: a text, an image, or JSON with its table.
@@ -71,6 +74,9 @@ func (c *Console) newResult(q *request, outcome *mcp.Outcome, hidden *scrub.Scru
 	encoded := outcome.AppendResult(nil, mcp.Revision20260728)
 	if err := json.Unmarshal(encoded, &decoded); err != nil {
 		decoded.Structured = encoded
+	}
+	if !outcome.IsError {
+		out.encoded = encoded
 	}
 	w := resultWriter{console: c, request: q, hidden: hidden, texts: min(maxShownTexts, room/3*2)}
 	w.images = min(maxShownImages, base64.StdEncoding.DecodedLen(room-w.texts))

@@ -11,6 +11,7 @@ import (
 	"hatchel/runtime/call"
 	"hatchel/runtime/edge/operator"
 	"hatchel/runtime/edge/served"
+	"hatchel/runtime/edge/view"
 )
 
 // toolData is the data of the page of a tool.
@@ -27,7 +28,8 @@ type toolData struct {
 	OwnCalls       bool // the person sees their own calls only
 	Charts         *chartsData
 
-	room int // bytes that the page may still have
+	app  *view.App // nil for a tool without a view
+	room int       // bytes that the page may still have
 }
 
 const maxToolCalls = 8 // the latest ones, on the page of their tool
@@ -73,7 +75,7 @@ func (c *Console) newToolData(q *request, g *served.Served) (*toolData, error) {
 	data := &toolData{
 		Tool: t, Facts: factsOf(t, g.Config.Sources), Rules: p.ListRules(g.Config.Server.DenyByDefault),
 		Modern: longText{Text: indentJSON(entry.Modern)}, Legacy: longText{Text: indentJSON(entry.Legacy)},
-		SameInBothEras: bytes.Equal(entry.Modern, entry.Legacy),
+		SameInBothEras: bytes.Equal(entry.Modern, entry.Legacy), app: g.Apps[t.Name],
 	}
 	data.Masked = maskedRows(g.Config, p)
 	if permitIdentifiedViewer(c, q) == "" {

@@ -247,5 +247,8 @@ func (c *Console) makeCall(q *request, p *call.Program, page *toolData, argument
 		return err
 	}
 	data.Result = c.newResult(q, &outcome, data.hidden, page.room)
+	if encoded := data.Result.encoded; encoded != nil {
+		data.Result.View = c.newViewFrame(q, page, encoded)
+	}
 	return nil
 }

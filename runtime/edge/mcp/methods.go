@@ -197,6 +197,9 @@ func (r *TaskRequest) Keep() *Memory { return r.decoded.keep() }
 // TasksExtension).
 const TasksExtension = "io.modelcontextprotocol/tasks"
 
+// AppsExtension is the capability of clients that show apps: Caller.Can("extensions", AppsExtension).
+const AppsExtension = "io.modelcontextprotocol/ui"
+
 // serveTask appends the result of tasks/get, tasks/update or tasks/cancel.
 func (s *Server) serveTask(ctx context.Context, dst []byte, m *Message, rc RequestContext) ([]byte, *Error) {
 	if !rc.Caller.Can("extensions", TasksExtension) {

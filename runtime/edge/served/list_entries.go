@@ -9,23 +9,29 @@ import (
 	"hatchel/hcl/value"
 	"hatchel/runtime/call"
 	"hatchel/runtime/edge/mcp"
+	"hatchel/runtime/edge/view"
 	"hatchel/runtime/stage/result"
 )
 
 // ToolEntry returns a tool as tools/list has it before any backend was asked for the type of its result.
-func ToolEntry(t *hcl.Tool) []byte { return entryOf(t, result.NewShaper(t, nil).OutputType()).Modern }
+func ToolEntry(t *hcl.Tool) []byte {
+	return entryOf(t, result.NewShaper(t, nil).OutputType(), nil).Modern
+}
 
 // toolEntry returns a tool as modern and as earlier revisions list it: they differ in what an
 // outputSchema may be.
-func toolEntry(p *call.Program) mcp.Entry { return entryOf(p.Tool(), p.Shaper.OutputType()) }
+func toolEntry(p *call.Program, app *view.App) mcp.Entry {
+	return entryOf(p.Tool(), p.Shaper.OutputType(), app)
+}
 
-func entryOf(t *hcl.Tool, output *schema.Type) mcp.Entry {
+func entryOf(t *hcl.Tool, output *schema.Type, app *view.App) mcp.Entry {
 	head := value.AppendString([]byte(`{"name":`), t.Name)
 	head = mcp.AppendMember(head, "title", t.Title)
 	head = value.AppendString(append(head, `,"description":`...), t.Description)
 	head = appendIcons(head, t.Icons)
 	head = t.Input.AppendSchema(append(head, `,"inputSchema":`...))
-	tail := appendToolAnnotations(nil, t, t.MaskedMembers(cmp.Or(output, t.ResultType())))
+	masked := t.MaskedMembers(cmp.Or(output, t.ResultType()))
+	tail := append(appendMeta(appendToolAnnotations(nil, t), addMasked(metaOf(t, app), masked)), '}')
 	e := mcp.Entry{Name: t.Name}
 	e.Legacy = append(appendOutputSchema(head[:len(head):len(head)], output, true), tail...)
 	e.Modern = append(appendOutputSchema(head, output, false), tail...)
@@ -49,7 +55,7 @@ func appendOutputSchema(dst []byte, t *schema.Type, legacy bool) []byte {
 // truncatedType is the type of the member of a wrapped result that says what has cut it.
 var truncatedType = &schema.Type{Kind: schema.String, Description: "Present if a limit has cut the result."}
 
-func appendToolAnnotations(dst []byte, t *hcl.Tool, masked []hcl.MaskedMember) []byte {
+func appendToolAnnotations(dst []byte, t *hcl.Tool) []byte {
 	dst = append(dst, `,"annotations":{`...)
 	if t.Title != "" {
 		dst = append(value.AppendString(append(dst, `"title":`...), t.Title), ',')
@@ -58,7 +64,7 @@ func appendToolAnnotations(dst []byte, t *hcl.Tool, masked []hcl.MaskedMember) [
 	dst = strconv.AppendBool(append(dst, `,"destructiveHint":`...), t.Destructive)
 	dst = strconv.AppendBool(append(dst, `,"idempotentHint":`...), t.Idempotent)
 	dst = strconv.AppendBool(append(dst, `,"openWorldHint":`...), t.OpenWorld)
-	return append(appendMeta(append(dst, '}'), addMasked(t.Meta, masked)), '}')
+	return append(dst, '}')
 }
 
 // keyMasked is the member of _meta that lists the masked members of the answers of a tool, for every caller.
@@ -81,6 +87,19 @@ func addMasked(meta []byte, masked []hcl.MaskedMember) []byte {
 		dst = value.AppendString(dst, m.Path)
 	}
 	return append(dst, "]}"...)
+}
+
+// metaOf returns the metadata of a tool: what its author declares, and the app that shows its results. It is sent to
+// all clients, so that they share one list.
+func metaOf(t *hcl.Tool, app *view.App) []byte {
+	if app == nil {
+		return t.Meta
+	}
+	ui := append(value.AppendString([]byte(`{"ui":{"resourceUri":`), app.URI), '}')
+	if t.Meta == nil {
+		return append(ui, '}')
+	}
+	return append(append(ui, ','), t.Meta[1:]...)
 }
 
 // appendMeta appends the member _meta of an entry; nil appends nothing.

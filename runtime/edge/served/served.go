@@ -17,6 +17,7 @@ import (
 	"hatchel/runtime/edge/auth"
 	"hatchel/runtime/edge/mcp"
 	"hatchel/runtime/edge/signin/provider"
+	"hatchel/runtime/edge/view"
 	"hatchel/runtime/observe/metrics"
 	"hatchel/runtime/observe/probe"
 	"hatchel/runtime/stage/files"
@@ -45,6 +46,7 @@ type Served struct {
 	SignIn        *SignIn             // nil when this is no authorization server
 	Provider      *provider.Provider  // of the sign_in block, also where SignIn is nil; nil without a block
 	Probes        *probe.Set
+	Apps          map[string]*view.App // that show the results of tools, by the names of these
 	Views         Views
 
 	directories map[*hcl.Skill]map[string]*mcp.List // see newDirectories
@@ -241,7 +243,11 @@ func (s *Served) Prompt(ctx context.Context, req *mcp.CallRequest) (mcp.Document
 
 // Read serves one resources/read from this generation.
 func (s *Served) Read(ctx context.Context, req *mcp.CallRequest) (mcp.Document, error) {
-	r, variables := s.Views.Of(req.Caller.Toolset).Resource(req.Name)
+	v := s.Views.Of(req.Caller.Toolset)
+	if app := v.app(req.Name); app != nil {
+		return s.readApp(ctx, req, v, app)
+	}
+	r, variables := v.Resource(req.Name)
 	if r == nil {
 		return mcp.Document{}, s.RecordUnknown(ctx, "resource", req)
 	}
@@ -293,7 +299,7 @@ func (s *Served) ToolEntry(name string) (mcp.Entry, bool) {
 	if !ok {
 		return mcp.Entry{}, false
 	}
-	return toolEntry(p), true
+	return toolEntry(p, s.Apps[name]), true
 }
 
 // PromptEntry returns a prompt as clients see it in a list.

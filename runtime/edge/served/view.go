@@ -30,6 +30,7 @@ func (vs *Views) Make(s *Served) {
 	for _, r := range s.Skills {
 		s.directories[r.Skill] = newDirectories(r.Skill, s.Config.Server.PageSize)
 	}
+	s.Apps = newApps(s.Config)
 	vs.Full, vs.Empty = newView(s, nil), newView(s, new(hcl.Toolset))
 	vs.Empty.Info = nil
 	vs.byToolset = map[string]*View{"": vs.Full}
@@ -170,7 +171,7 @@ func (v *View) entries(of mcp.Listing) (entries []mcp.Entry) {
 	case mcp.Tools:
 		for _, p := range v.Tools {
 			if p.Missing == "" {
-				entries = append(entries, toolEntry(p))
+				entries = append(entries, toolEntry(p, v.served.Apps[p.Decl.Name]))
 			}
 		}
 	case mcp.Prompts:

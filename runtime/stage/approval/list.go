@@ -145,3 +145,52 @@ func (b *Store) eachPending(ctx context.Context, do func(*Entry) error) error {
 		q.After = records[len(records)-1]
 	}
 }
+
+// OfCaller returns the approvals for which calls of an identified caller wait, and those that their next calls may use,
+// ordered by deadline.
+func (b *Store) OfCaller(ctx context.Context, w Requester) (list []*Approval, err error) {
+	if !w.identified() {
+		return nil, nil
+	}
+	records, err := b.store.List(ctx, state.Query{Kind: pendingKind, Group: callerGroup(w), Limit: MaxPendingPerCaller})
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range records {
+		a, err := b.Find(ctx, r.Name)
+		if err != nil {
+			return nil, err
+		}
+		if a != nil && a.Status == Pending && a.isOf(w) {
+			list = append(list, a)
+		}
+	}
+	approved, _, err := b.List(ctx, ListQuery{Status: Approved, Limit: pageSize})
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range approved {
+		if e.Subject != w.Subject {
+			continue
+		}
+		a, err := e.Approval()
+		if err != nil {
+			return nil, err
+		}
+		if a.isOf(w) {
+			list = append(list, a)
+		}
+	}
+	slices.SortFunc(list, func(x, y *Approval) int {
+		return cmp.Or(x.record.Due.Compare(y.record.Due), cmp.Compare(x.ID, y.ID))
+	})
+	return list, nil
+}
+
+// isOf reports whether an approval is of a call of a caller.
+func (a *Approval) isOf(w Requester) bool {
+	return a.Caller.Subject == w.Subject && a.Caller.Key == w.Key
+}
+
+// Expires returns until when the approval can be decided or used.
+func (a *Approval) Expires() time.Time { return a.record.Due }

@@ -120,15 +120,17 @@ func (s *Shaper) tooLargeError(size, limit string) error {
 	return &adapters.Fault{Message: fmt.Sprintf(text, size, limit)}
 }
 
-// Outcome hands an encoded result to the protocol, which releases its buffers.
-func (s *Shaper) Outcome(r *Result, revision mcp.Revision) mcp.Outcome {
+// Outcome hands an encoded result to the protocol, which releases its buffers. Apps says that the client shows apps:
+// that of a tool with a view needs the structured result whatever the format of the text is.
+func (s *Shaper) Outcome(r *Result, revision mcp.Revision, apps bool) mcp.Outcome {
 	r.pending = 1
 	out := mcp.Outcome{Content: (*contentPart)(r.Buffers)}
 	out.Meta = s.EncodeMeta(r)
 	if r.Cut != nil {
 		out.Truncated = string(r.note)
 	}
-	if r.HasValue && s.defaults.structured && revision >= mcp.Revision20250618 {
+	structured := s.defaults.structured || apps && s.tool.View != nil && len(r.Structured) > 0
+	if r.HasValue && structured && revision >= mcp.Revision20250618 {
 		r.pending = 2
 		out.Structured = (*structuredPart)(r.Buffers)
 		if out.Wrap = !bytes.HasPrefix(r.Structured, []byte{'{'}); s.OutputType() != nil {

@@ -5,12 +5,14 @@ import { followForms } from "./form.js";
 import { listenForKeys } from "./keys.js";
 import { followPage } from "./refresh.js";
 import { addThemeButton } from "./theme.js";
+import { showViews } from "./view.js";
 
 addThemeButton();
 listenForKeys();
 followForms();
 followCopies();
 followPage();
+showViews();
 
 // In a narrow window the menu is one line, and filters are folded.
 const here = document.querySelector("#menu a[aria-current]"), narrow = matchMedia("(max-width: 44rem)");
