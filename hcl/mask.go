@@ -11,14 +11,16 @@ import (
 	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
 	"hatchel/hcl/schema"
+	"hatchel/internal/detect"
 )
 
 // Mask is one mask block: members of outputs of backends that not every caller may see, and what these callers get
 // instead.
 type Mask struct {
 	*eval.Mask
-	Members     []string // see eval.Mask.SetMembers
-	Connections []string // of the backends; empty for all, and for those without a connection
+	Members     []string     // see eval.Mask.SetMembers; empty for one that detects
+	Detect      detect.Kinds // what is replaced in texts that are sent
+	Connections []string     // of the backends; empty for all, and for those without a connection
 	Targets
 	appliesToAll bool       // it names no tools, prompts and resources
 	Unless       *Condition // who sees the values; nil for nobody
@@ -26,6 +28,7 @@ type Mask struct {
 	Digest       string     // of the block and everything it refers to
 	Range        Range
 	targetRefs   []targetRef // see checkMasks
+	detects      []string
 }
 
 const (
@@ -44,10 +47,16 @@ type targetRef struct {
 func (m *Mask) spec(l *loader) decode.Spec {
 	m.Mask.With = eval.MaskHide
 	with := string(eval.MaskHide)
-	return decode.Spec{
+	what := decode.ExactlyOneOf("what is masked",
 		decode.StringSet(&m.Members, "members", "list of names", "What is masked: names of members, which match at "+
 			"every depth, or paths that match at the end, as in \"customer.address.*\". In a segment, * matches any "+
-			"characters. Columns of a result are members of its rows.", m.keepMember).Require(),
+			"characters. Columns of a result are members of its rows.", m.keepMember),
+		decode.StringSet(&m.detects, "detect", "list of names", "In place of members: what is looked for in the texts "+
+			"that are sent, whatever they come from, as a last line: \"email\", \"iban\", \"card\" and \"phone\". "+
+			"Each becomes the name of its kind, as in [email]. Values that are encoded, split or written out are not "+
+			"found.", m.keepKind),
+	)
+	return append(what, decode.Spec{
 		decode.StringSet(&m.Connections, "connections", "list of names", "The connections whose outputs are masked. "+
 			"By default the outputs of all backends are.", l.keepConnection),
 		m.targetField("tools"), m.targetField("prompts"), m.targetField("resources"),
@@ -60,7 +69,18 @@ func (m *Mask) spec(l *loader) decode.Spec {
 		m.keyField(),
 		decode.StringSet(&m.RevealTo, "reveal_to", "list of names", "The connections to which a tool may send the "+
 			"values as unmasked(…). By default none.", l.keepConnection),
+	}...)
+}
+
+// keepKind checks one name of detect.
+func (m *Mask) keepKind(d *decode.Decoder, r Range, word string) string {
+	kind := detect.KindOf(word)
+	if kind == 0 {
+		d.Diags.Errorf(r, "Unknown choice", "detect has %s, not %q.%s", diag.JoinAnd(detect.Words), word,
+			diag.SuggestOr(word, detect.Words, ""))
 	}
+	m.Detect |= kind
+	return word
 }
 
 func (m *Mask) keyField() decode.Field {
@@ -129,6 +149,13 @@ func (l *loader) decodeMasks() {
 		d.Scope = l.base.DuringCall().With("caller", callerRoot()).With("tool", toolRoot())
 		d.Body(b.Block, m.spec(l))
 		switch key := b.Body.Attributes["key"]; {
+		case m.Detect != 0 && b.Body.Attributes["members"] == nil:
+			for _, name := range []string{"with", "key", "reveal_to"} {
+				if a := b.Body.Attributes[name]; a != nil {
+					d.Errorf(a.NameRange, "Does not apply here", "A mask with detect puts the name of a kind in place "+
+						"of a value. Only members have %s.", name)
+				}
+			}
 		case m.With == eval.MaskHash && key == nil:
 			d.Errorf(b.DefRange(), "Hash without key", "with = \"hash\" needs a key: plain hashes of addresses and "+
 				"names are reversed by trying all. Write key = secret.name.")
@@ -199,14 +226,29 @@ type ColumnDeriver interface {
 
 // masksFor returns the masks that apply to a backend of the operation, for any caller.
 func (w *operationDecoder) masksFor(connection *Connection) (masks []*Mask) {
-	list := map[string]string{"tool": "tools", "prompt": "prompts", "resource": "resources"}[w.noun]
+	list := masksOf[w.noun]
 	for _, m := range w.loader.globals.masks {
-		if m.AppliesTo(list, w.op.Name, connection) {
+		if m.Detect == 0 && m.AppliesTo(list, w.op.Name, connection) {
 			masks = append(masks, m)
 		}
 	}
 	return masks
 }
+
+// detectors returns the masks that detect in what the operation sends.
+func (w *operationDecoder) detectors() (found []*Mask) {
+	list := masksOf[w.noun]
+	for _, m := range w.loader.globals.masks {
+		reads := func(s *Step) bool { return m.AppliesTo(list, w.op.Name, s.Backend.Connection) }
+		if m.Detect != 0 && (slices.ContainsFunc(w.op.Steps, reads) || m.AppliesTo(list, w.op.Name, nil)) {
+			found = append(found, m)
+		}
+	}
+	return found
+}
+
+// masksOf are the lists of a mask that name operations, by their block.
+var masksOf = map[string]string{"tool": "tools", "prompt": "prompts", "resource": "resources"}
 
 // mask completes what is known of the output of a backend by the masks that apply to it.
 func (w *operationDecoder) mask(b *Backend) {

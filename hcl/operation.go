@@ -30,6 +30,7 @@ type Operation struct {
 	Allow       *Condition // nil to allow everyone
 	Scopes      []string   // that the caller needs
 	Before      []*Before  // of the approvals of a tool
+	Detectors   []*Mask    // of what is sent, by name; those of called tools apply, too
 	Steps       []*Step    // a single backend is one step without name; empty for a pure computation
 
 	Digest  string      // of the block and everything it refers to
@@ -150,8 +151,12 @@ func (w *operationDecoder) has(names ...string) bool {
 	return decode.FindBlock(w.block.Body, names...) != nil
 }
 
-// digest returns the digest of the block and everything it refers to.
-func (w *operationDecoder) digest() string { return w.loader.blockDigest(w.block, w.deps) }
+// digest returns the digest of the block and everything it refers to, with the detectors of what it sends.
+func (w *operationDecoder) digest() string {
+	w.op.Detectors = w.detectors()
+	w.deps.masks = append(w.deps.masks, w.op.Detectors...)
+	return w.loader.blockDigest(w.block, w.deps)
+}
 
 // digestCalls includes the digests of called tools, which must be complete.
 func (w *operationDecoder) digestCalls() {

@@ -347,6 +347,7 @@ func (c *compiler) gatherRules() {
 		root := policy.ToolRoot(p.Tool())
 		p.Rules = policies.Rules(p.Kind, p.Decl, root, applies)
 		p.SetMasks(root)
+		c.setMasksOfCompletions(p.Decl, root)
 		p.AddApprovals(c.g.Config.Policies)
 	}
 	for _, p := range c.g.Prompts {
@@ -354,12 +355,23 @@ func (c *compiler) gatherRules() {
 		root := policy.OperationRoot(p.Kind, p.Decl, p.Prompt.Title)
 		p.Rules = policies.Rules(p.Kind, p.Decl, root, applies)
 		p.SetMasks(root)
+		c.setMasksOfCompletions(p.Decl, root)
 	}
 	for _, r := range c.g.Resources {
 		applies := func(policy *hcl.Policy) bool { return policy.AppliesToResource(r.Decl.Name) }
 		root := policy.OperationRoot(r.Kind, r.Decl, r.Resource.Title)
 		r.Rules = policies.Rules(r.Kind, r.Decl, root, applies)
 		r.SetMasks(root)
+		c.setMasksOfCompletions(r.Decl, root)
+	}
+}
+
+// setMasksOfCompletions completes the completions of an operation, for which rules read the same as for it.
+func (c *compiler) setMasksOfCompletions(o *hcl.Operation, root map[string]any) {
+	for _, decl := range o.Completions {
+		if completion := c.g.Completions[decl]; completion != nil {
+			completion.SetMasks(root)
+		}
 	}
 	for _, s := range c.g.Skills {
 		applies := func(policy *hcl.Policy) bool { return policy.AppliesToSkill(s.Decl.Name) }

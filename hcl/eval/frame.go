@@ -25,6 +25,7 @@ type Frame struct {
 	Each    *Each          // the current element of each
 	Caller  Caller         // nil where expressions read nobody
 	Lifted  []*Mask        // the masks that do not apply to the caller
+	Detect  *Detector      // of what is sent to the caller; nil for none
 	Raw     map[string]any // the outputs that unmasked reads, by step; nil where nothing is sent, as in a plan
 	// Revealed receives what unmasked gives to backends and the caller may not see; nil for nothing.
 	Revealed *Revealed

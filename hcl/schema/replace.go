@@ -52,6 +52,43 @@ func (t *Type) replaceMembers(path []string, replace func([]string, *Type) *Type
 	return &c
 }
 
+// WithoutForms returns the type of values whose texts may be others: texts of which lose their format and pattern, and
+// an enum that has one of them according to isOther.
+func (t *Type) WithoutForms(isOther func(text string) bool) *Type {
+	if t == nil {
+		return nil
+	}
+	whole := t.ReplaceMembers(func(_ []string, m *Type) *Type {
+		if plain := m.withoutForm(isOther); plain != m {
+			return plain
+		}
+		return nil
+	})
+	return whole.withoutForm(isOther)
+}
+
+// withoutForm is WithoutForms of a text, and of the elements of a list.
+func (t *Type) withoutForm(isOther func(string) bool) *Type {
+	c := *t.Unfolded()
+	switch {
+	case c.Kind == List || c.Kind == Set:
+		if elem := c.Elem.WithoutForms(isOther); elem != c.Elem {
+			c.Elem, c.def, c.isRef, c.verbatim = elem, nil, false, nil
+			return &c
+		}
+	case c.Kind == String && c.OneOf == nil:
+		hasOther := slices.ContainsFunc(c.Enum, func(v EnumValue) bool {
+			text, _ := v.Value.(string)
+			return isOther(text)
+		})
+		if c.Format != "" || c.Pattern != nil || c.MinLength != nil || c.MaxLength != nil || hasOther {
+			return &Type{Kind: String, Nullable: c.Nullable, Title: c.Title, Description: c.Description,
+				Sensitive: c.Sensitive}
+		}
+	}
+	return t
+}
+
 // Masked returns the type of values in whose place others are given: a text, or null for what is no text. With asText
 // each scalar becomes a text. The elements of a list are replaced, and an object as a whole.
 func (t *Type) Masked(asText bool) *Type {

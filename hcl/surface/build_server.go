@@ -128,6 +128,9 @@ func (b *builder) mask(m *hcl.Mask) {
 	name := "mask " + m.Name
 	out := &Mask{Members: m.Members, Connections: m.Connections, Tools: m.Tools, Prompts: m.Prompts,
 		Resources: m.Resources, Unless: b.condition(m.Unless), With: string(m.With), RevealTo: m.RevealTo}
+	if m.Detect != 0 {
+		out.Detect, out.With = m.Detect.Words(), ""
+	}
 	b.placeBlock(name, m.Range)
 	if block := b.blocks[name]; block != nil {
 		if key := attribute(block, "key"); key != nil {

@@ -15,7 +15,7 @@ func (c *comparison) masks() {
 		if c.new.Masks[name] == nil {
 			c.object = "mask " + name
 			c.add(Widening, "mask", c.object, "mask removed: callers see %s",
-				strings.Join(c.old.Masks[name].Members, ", "))
+				c.old.Masks[name].what())
 		}
 	}
 	for _, name := range diag.SortedNames(c.new.Masks) {
@@ -24,7 +24,7 @@ func (c *comparison) masks() {
 		if a := c.old.Masks[name]; a != nil {
 			c.mask(a, b)
 		} else {
-			c.restrict("mask", c.object, "mask added: %s", strings.Join(b.Members, ", "))
+			c.restrict("mask", c.object, "mask added: %s", b.what())
 		}
 	}
 }
@@ -33,13 +33,14 @@ func (c *comparison) mask(a, b *Mask) {
 	for _, list := range []struct {
 		name     string
 		old, new []string
-	}{{"members", a.Members, b.Members}, {"connections", a.Connections, b.Connections}, {"tools", a.Tools, b.Tools},
+	}{{"members", a.Members, b.Members}, {"detect", a.Detect, b.Detect}, {"connections", a.Connections, b.Connections}, {"tools", a.Tools, b.Tools},
 		{"prompts", a.Prompts, b.Prompts}, {"resources", a.Resources, b.Resources}} {
 		at := c.object + "." + list.name
+		isTarget := list.name == "tools" || list.name == "prompts" || list.name == "resources"
 		narrowsAll := list.name == "connections" && len(list.old) == 0 && len(list.new) > 0 ||
-			list.name != "members" && list.name != "connections" && a.appliesToAll() && !b.appliesToAll()
+			isTarget && a.appliesToAll() && !b.appliesToAll()
 		widensToAll := list.name == "connections" && len(list.old) > 0 && len(list.new) == 0 ||
-			list.name != "members" && list.name != "connections" && !a.appliesToAll() && b.appliesToAll()
+			isTarget && !a.appliesToAll() && b.appliesToAll()
 		switch {
 		case slices.Equal(list.old, list.new):
 		case narrowsAll:
@@ -56,7 +57,7 @@ func (c *comparison) mask(a, b *Mask) {
 		}
 	}
 	c.maskRule(a.Unless, b.Unless)
-	if a.With != b.With {
+	if a.With != b.With && a.With != "" && b.With != "" {
 		class := Widening
 		if eval.MaskWith(b.With).IsStricter(eval.MaskWith(a.With)) {
 			class = Breaking
@@ -91,5 +92,8 @@ func (c *comparison) maskRule(old, new *eval.Formula) {
 		c.add(Widening, "mask", at, "unless %s → %s", orNothing(old), orNothing(new))
 	}
 }
+
+// what names what the mask masks.
+func (m *Mask) what() string { return strings.Join(append(slices.Clone(m.Members), m.Detect...), ", ") }
 
 func (m *Mask) appliesToAll() bool { return len(m.Tools)+len(m.Prompts)+len(m.Resources) == 0 }

@@ -207,13 +207,14 @@ type Policy struct {
 
 // Mask is what one mask keeps from whom.
 type Mask struct {
-	Members     []string      `json:"members"`
+	Members     []string      `json:"members,omitempty"`
+	Detect      []string      `json:"detect,omitempty"`      // in place of members
 	Connections []string      `json:"connections,omitempty"` // all without
 	Tools       []string      `json:"tools,omitempty"`       // patterns; everything without these three
 	Prompts     []string      `json:"prompts,omitempty"`
 	Resources   []string      `json:"resources,omitempty"`
 	Unless      *eval.Formula `json:"unless,omitempty"` // who sees the values
-	With        string        `json:"with"`             // what others see
+	With        string        `json:"with,omitempty"`   // what others see of members
 	Key         string        `json:"key,omitempty"`    // where it comes from
 	RevealTo    []string      `json:"reveal_to,omitempty"`
 }

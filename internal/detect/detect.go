@@ -31,6 +31,16 @@ func KindOf(word string) Kinds {
 	return 0
 }
 
+// Words returns the names of the kinds.
+func (k Kinds) Words() (words []string) {
+	for i, word := range Words {
+		if k&(1<<i) != 0 {
+			words = append(words, word)
+		}
+	}
+	return words
+}
+
 // Counts are how many values of each kind were replaced, in the order of Words.
 type Counts [4]int
 

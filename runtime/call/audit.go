@@ -102,6 +102,7 @@ func (a *auditCall) recordEnd(ctx context.Context, e *ending, steps []string) *f
 	r.Duration, r.Approval, r.Replayed = millisecondsSince(e.started), e.approval, e.replayed
 	if e.began {
 		r.Masks = e.operation.recordedMasks(e.arguments.frame)
+		r.Detected = e.arguments.frame.Detect.Counts()
 	}
 	addDecision(r, e.decision, e.began || e.replayed != "")
 	if !a.startRecorded {

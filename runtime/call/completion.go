@@ -129,7 +129,7 @@ func (l *Completion) values(ctx context.Context, req *mcp.CompleteRequest) (valu
 		return nil, c.failureWriter().protocolError(failed)
 	}
 	for i, v := range values {
-		values[i] = l.Env.Scrubber.Text(v)
+		values[i] = c.frame.Detect.Text(l.Env.Scrubber.Text(v))
 	}
 	return values, nil
 }

@@ -82,31 +82,34 @@ func (r *Resource) contents(uri string) writeDocument {
 		if err != nil {
 			return nil, failure.AsFault(err)
 		}
-		scrubber := r.Env.Scrubber
+		hide := func(text string) string { return f.Detect.Text(r.Env.Scrubber.Text(text)) }
 		dst = value.AppendString(append(dst, `"contents":[{"uri":`...), uri)
 		dst = mcp.AppendMember(dst, "mimeType", r.Resource.MediaType(uri, v))
 		size := 0
 		switch v := v.(type) {
 		case value.Bytes:
 			size = len(v)
-			dst = append(base64.StdEncoding.AppendEncode(append(dst, `,"blob":"`...), scrubber.Bytes(v)), '"')
+			dst = append(base64.StdEncoding.AppendEncode(append(dst, `,"blob":"`...), r.Env.Scrubber.Bytes(v)), '"')
 		case string:
 			size = len(v)
-			dst = value.AppendString(append(dst, `,"text":`...), scrubber.Text(v))
+			dst = value.AppendString(append(dst, `,"text":`...), hide(v))
 		default:
 			b, err := value.AppendJSON(nil, v)
 			if err != nil {
 				_, err = result.AppendText(nil, v)
 				return nil, failure.AsFault(err)
 			}
-			b = scrubber.JSON(b)
+			b = f.Detect.JSON(r.Env.Scrubber.JSON(b))
 			if list, ok := rows.Find(b, r.Resource.Body.Type()); ok && r.Resource.Format != "" {
 				if table, ok := list.Write(r.Resource.Format, r.Resource.Body.Type()); ok {
-					b = scrubber.Bytes(table.Whole())
+					b = r.Env.Scrubber.Bytes(table.Whole())
 				}
 			}
 			size = len(b)
 			dst = value.AppendString(append(dst, `,"text":`...), string(b))
+		}
+		if err := f.Detect.CheckSize(size); err != nil {
+			return nil, &adapters.Fault{Message: err.Error()}
 		}
 		return append(dst, "}]"...), result.CheckDocumentSize(size)
 	}

@@ -49,7 +49,7 @@ func (w failureWriter) public(f *failure.Failure) string {
 	if f == nil {
 		return ""
 	}
-	return w.operation.Writer.Message(hideRevealed(w.frame, w.operation.Env.relativePaths(w.text(f))))
+	return w.operation.Writer.Message(hideRevealed(w.frame, w.operation.Env.relativePaths(w.text(f))), w.frame.Detect)
 }
 
 // answer is public for the answer to a request, with what the author of the tool can change for a caller
@@ -60,7 +60,7 @@ func (w failureWriter) answer(f *failure.Failure) string {
 		return text
 	}
 	return text + "\nHint for the author of the " + w.operation.Kind + ": " +
-		w.operation.Writer.Message(hideRevealed(w.frame, w.operation.Env.relativePaths(f.Hint))) + "."
+		w.operation.Writer.Message(hideRevealed(w.frame, w.operation.Env.relativePaths(f.Hint)), w.frame.Detect) + "."
 }
 
 // protocolError returns a failure as the error that answers a request which has no result.

@@ -10,6 +10,7 @@ import (
 	"hatchel/adapters/scrub"
 	"hatchel/hcl"
 	"hatchel/hcl/eval"
+	"hatchel/internal/detect"
 	"hatchel/internal/logonce"
 	"hatchel/runtime/durable/audit"
 	"hatchel/runtime/stage/mask"
@@ -18,7 +19,7 @@ import (
 
 // operationMasks are the masks of the outputs of an operation.
 type operationMasks struct {
-	all  []*hcl.Mask
+	all  []*hcl.Mask    // of the outputs of its backends, and the detectors
 	root map[string]any // what their rules read as `tool`
 
 	reveals  bool            // a step sends what masks hide
@@ -36,6 +37,26 @@ func (o *Operation) SetMasks(root map[string]any) {
 		}
 	}
 	o.masks.root = root
+	o.masks.all = o.addDetectors(o.masks.all)
+}
+
+// SetMasks completes the tool by its masks; see Operation.SetMasks.
+func (p *Program) SetMasks(root map[string]any) {
+	p.Operation.SetMasks(root)
+	p.Shaper.Detect(p.masks.all)
+}
+
+// addDetectors adds the detectors of the operation and of the tools that its steps call.
+func (o *Operation) addDetectors(masks []*hcl.Mask) []*hcl.Mask {
+	for _, m := range o.Decl.Detectors {
+		if !slices.Contains(masks, m) {
+			masks = append(masks, m)
+		}
+	}
+	for _, p := range o.CallsTools() {
+		masks = p.addDetectors(masks)
+	}
+	return masks
 }
 
 // liftMasks decides which masks do not apply to the caller.
@@ -45,6 +66,13 @@ func (c *engine) liftMasks() {
 		c.frame.Revealed = new(eval.Revealed)
 	}
 	c.frame.Lifted = o.liftedFor(c.frame)
+	kinds := detect.Kinds(0)
+	for _, m := range o.masks.all {
+		if !slices.Contains(c.frame.Lifted, m.Mask) {
+			kinds |= m.Detect
+		}
+	}
+	c.frame.Detect = eval.NewDetector(kinds)
 }
 
 // liftedFor returns the masks of the operation that do not apply to the caller of a frame.

@@ -8,6 +8,7 @@ import (
 	"hatchel/adapters"
 	"hatchel/adapters/scrub"
 	"hatchel/hcl"
+	"hatchel/hcl/eval"
 	"hatchel/hcl/value"
 	"hatchel/internal/ctxtime"
 	"hatchel/runtime/edge/mcp"
@@ -82,7 +83,7 @@ func (b *builtin) reportProgress(block *hcl.Progress, call *adapters.Call) error
 	}
 	text := ""
 	if block.Message != nil {
-		text = b.scrubber.Text(failure.Render(block.Message, call.Frame))
+		text = call.Frame.Detect.Text(b.scrubber.Text(failure.Render(block.Message, call.Frame)))
 	}
 	call.Progress(done, total, text)
 	return nil
@@ -112,7 +113,7 @@ func (b *builtin) log(block *hcl.Log, call *adapters.Call) (err error) {
 	} else if data, err = evalJSON(block.Data, call.Frame); err != nil {
 		return err
 	}
-	call.Log(block.Level, block.Logger, b.scrubber.JSON(data))
+	call.Log(block.Level, block.Logger, call.Frame.Detect.JSON(b.scrubber.JSON(data)))
 	return nil
 }
 
@@ -141,13 +142,14 @@ func wait(ctx context.Context, block *hcl.Wait, call *adapters.Call) error {
 
 // protocolError returns the error of the protocol that answers the request.
 func (b *builtin) protocolError(block *hcl.ProtocolFault, call *adapters.Call) error {
-	e := &mcp.Error{Code: block.Code, Message: b.scrubber.Text(failure.Render(block.Message, call.Frame))}
+	e := &mcp.Error{Code: block.Code, Message: call.Frame.Detect.Text(
+		b.scrubber.Text(failure.Render(block.Message, call.Frame)))}
 	if block.Data != nil {
 		data, err := evalJSON(block.Data, call.Frame)
 		if err != nil {
 			return err
 		}
-		e.Data = b.scrubber.JSON(data)
+		e.Data = call.Frame.Detect.JSON(b.scrubber.JSON(data))
 	}
 	return e
 }
@@ -272,14 +274,15 @@ func (l *lockedClient) Log(level, logger string, data []byte) {
 type scrubbedClient struct {
 	adapters.Client
 	scrubber *scrub.Scrubber
+	detect   *eval.Detector
 }
 
 // Progress implements adapters.Client.
 func (c *scrubbedClient) Progress(done, total float64, message string) {
-	c.Client.Progress(done, total, c.scrubber.Text(message))
+	c.Client.Progress(done, total, c.detect.Text(c.scrubber.Text(message)))
 }
 
 // Log implements adapters.Client.
 func (c *scrubbedClient) Log(level, logger string, data []byte) {
-	c.Client.Log(level, logger, c.scrubber.JSON(data))
+	c.Client.Log(level, logger, c.detect.JSON(c.scrubber.JSON(data)))
 }

@@ -117,7 +117,9 @@ type Record struct {
 	Upstreams []Upstream `json:"upstreams,omitempty"`
 	// Masks are those of the outputs that the call could read: each is MaskApplied, or MaskLifted for its caller.
 	Masks map[string]string `json:"masks,omitempty"`
-	Rows  int               `json:"rows,omitempty"`
+	// Detected are how many values of each kind were replaced in what was sent.
+	Detected map[string]int `json:"detected,omitempty"`
+	Rows     int            `json:"rows,omitempty"`
 	// Page is the number of a page of rows, and Delivered the rows of it and of the pages before.
 	Page      int      `json:"page,omitempty"`
 	Delivered int      `json:"delivered,omitempty"`
@@ -256,6 +258,12 @@ func (r *Record) append(dst []byte) []byte {
 	for i, name := range slices.Sorted(maps.Keys(r.Masks)) {
 		dst = value.AppendString(append(dst, [...]string{`,"masks":{`, `,`}[min(i, 1)]...), name)
 		if dst = value.AppendString(append(dst, ':'), r.Masks[name]); i == len(r.Masks)-1 {
+			dst = append(dst, '}')
+		}
+	}
+	for i, name := range slices.Sorted(maps.Keys(r.Detected)) {
+		dst = value.AppendString(append(dst, [...]string{`,"detected":{`, `,`}[min(i, 1)]...), name)
+		if dst = strconv.AppendInt(append(dst, ':'), int64(r.Detected[name]), 10); i == len(r.Detected)-1 {
 			dst = append(dst, '}')
 		}
 	}

@@ -31,7 +31,7 @@ func (x *Exchange) Question(a *hcl.Ask, f *hcl.Frame) (mcp.Question, error) {
 	if err != nil {
 		return q, failure.AsFault(err)
 	}
-	q.Params = appendTrace(x.writer.Scrubber.JSON(q.Params), x.call.Traceparent())
+	q.Params = appendTrace(f.Detect.JSON(x.writer.Scrubber.JSON(q.Params)), x.call.Traceparent())
 	return q, nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"hatchel/adapters"
 	"hatchel/adapters/scrub"
 	"hatchel/hcl"
+	"hatchel/hcl/eval"
 	"hatchel/hcl/value"
 	"hatchel/internal/tokens"
 	"hatchel/runtime/edge/mcp"
@@ -21,12 +22,12 @@ func (w *Writer) AppendBlock(dst []byte, b *hcl.Content, f *hcl.Frame) ([]byte, 
 	r := renderer{frame: f, scrubber: w.Scrubber}
 	switch b.Kind {
 	case "text":
-		dst = w.appendTextBlock(dst, r.text(b.Text))
+		dst = w.appendTextBlock(dst, r.text(b.Text), f)
 	case "link":
 		dst = value.AppendString(append(dst, `{"type":"resource_link","uri":`...), r.expr(b.URI))
 		dst = value.AppendString(append(dst, `,"name":`...), r.expr(b.Name))
 		dst = mcp.AppendMember(dst, "title", r.expr(b.Title))
-		dst = mcp.AppendMember(dst, "description", w.Scrubber.Text(string(r.text(b.Description))))
+		dst = mcp.AppendMember(dst, "description", f.Detect.Text(w.Scrubber.Text(string(r.text(b.Description)))))
 		dst = mcp.AppendMember(dst, "mimeType", b.MimeType)
 		if b.Size > 0 {
 			dst = strconv.AppendInt(append(dst, `,"size":`...), int64(b.Size), 10)
@@ -36,7 +37,7 @@ func (w *Writer) AppendBlock(dst []byte, b *hcl.Content, f *hcl.Frame) ([]byte, 
 		dst = value.AppendString(append(dst, `{"type":"resource","resource":{"uri":`...), r.expr(b.URI))
 		dst = mcp.AppendMember(dst, "mimeType", b.MimeType)
 		if b.Data == nil {
-			dst = value.AppendString(append(dst, `,"text":`...), w.modelText(r.text(b.Text)))
+			dst = value.AppendString(append(dst, `,"text":`...), w.modelText(r.text(b.Text), f))
 		} else {
 			dst = value.AppendString(append(dst, `,"blob":`...), r.base64(b.Data))
 		}
@@ -54,8 +55,8 @@ func (w *Writer) AppendBlock(dst []byte, b *hcl.Content, f *hcl.Frame) ([]byte, 
 	return append(dst, '}'), err
 }
 
-func (w *Writer) appendTextBlock(dst, text []byte) []byte {
-	return append(value.AppendString(append(dst, `{"type":"text","text":`...), w.modelText(text)), '}')
+func (w *Writer) appendTextBlock(dst, text []byte, f *hcl.Frame) []byte {
+	return append(value.AppendString(append(dst, `{"type":"text","text":`...), w.modelText(text, f)), '}')
 }
 
 // AppendAnnotations appends the annotations of a content block as a member; nil appends nothing.
@@ -95,7 +96,7 @@ func (r *renderer) expr(e *hcl.StringExpr) (text string) {
 	if e != nil && r.err == nil {
 		text, r.err = e.Render(r.frame)
 	}
-	return r.scrubber.Text(text)
+	return r.frame.Detect.Text(r.scrubber.Text(text))
 }
 
 // base64 returns data as it is sent, without secrets: they are removed before the data is encoded. What it looks like
@@ -144,15 +145,14 @@ func (w *Writer) Truncate(text []byte, hint string) []byte {
 	return TruncateText(text, w.MaxText, hint)
 }
 
-// Message returns a message as it leaves the process: without secrets, and truncated without a
-// hint.
-func (w *Writer) Message(text string) string {
-	return string(w.Truncate(w.Scrubber.Bytes([]byte(text)), ""))
+// Message returns a message as it leaves the process: without secrets and what d detects, and truncated without a hint.
+func (w *Writer) Message(text string, d *eval.Detector) string {
+	return string(w.Truncate(d.Bytes(w.Scrubber.Bytes([]byte(text))), ""))
 }
 
-// modelText returns a text as a model receives it.
-func (w *Writer) modelText(text []byte) string {
-	return string(w.truncateForModel(w.Scrubber.Bytes(text)))
+// modelText returns a text as the model of a caller receives it.
+func (w *Writer) modelText(text []byte, f *hcl.Frame) string {
+	return string(w.truncateForModel(f.Detect.Bytes(w.Scrubber.Bytes(text))))
 }
 
 // truncateForModel shortens a text of a result, which is no message, to the maximum of bytes and of tokens.

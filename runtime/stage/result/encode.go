@@ -43,7 +43,7 @@ func (s *Shaper) Encode(r *Result, input map[string]any) (err error) {
 			}
 			r.Cut = &adapters.Cut{Limit: "4 * max_text = " + hcl.Size(limit).String()}
 		}
-		r.Structured = s.Scrubber.JSON(r.Structured)
+		r.Structured = r.Detect.JSON(s.Scrubber.JSON(r.Structured))
 	}
 	table := false
 	switch text, isText := r.Value.(string); {
@@ -57,7 +57,10 @@ func (s *Shaper) Encode(r *Result, input map[string]any) (err error) {
 	default:
 		s.useAsText(r)
 	}
-	r.Text = s.truncateForModel(s.Scrubber.Bytes(r.Text))
+	if err := r.Detect.CheckSize(len(r.Text) + len(r.Blocks) + len(r.Structured)); err != nil {
+		return &adapters.Fault{Message: err.Error(), Change: adapters.ChangeDone}
+	}
+	r.Text = s.truncateForModel(r.Detect.Bytes(s.Scrubber.Bytes(r.Text)))
 	s.addNote(r, table)
 	return nil
 }
@@ -146,7 +149,7 @@ func (w *Writer) EncodeMeta(r *Result) mcp.Appender {
 	if r.Cut == nil && r.Failures.Failed == 0 && w.Source == "" && len(r.Meta) <= len("{}") {
 		return nil
 	}
-	b := appendMembers(w.appendSource([]byte{'{'}, r.Received), w.Scrubber.JSON(r.Meta))
+	b := appendMembers(w.appendSource([]byte{'{'}, r.Received), r.Detect.JSON(w.Scrubber.JSON(r.Meta)))
 	if r.Cut != nil {
 		b = append(value.AppendString(append(b, `"truncated":`...), r.Cut.Limit), ',')
 	}
@@ -157,7 +160,7 @@ func (w *Writer) EncodeMeta(r *Result) mcp.Appender {
 		} {
 			if m.text != "" {
 				b = append(append(append(b, '"'), m.name...), `":`...)
-				b = append(value.AppendString(b, w.Message(m.text)), ',')
+				b = append(value.AppendString(b, w.Message(m.text, r.Detect)), ',')
 			}
 		}
 	}

@@ -8,8 +8,10 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/hcl/eval"
 	"hatchel/hcl/functions"
 	"hatchel/hcl/schema"
+	"hatchel/internal/detect"
 	"hatchel/runtime/stage/failure"
 	"hatchel/runtime/stage/rows"
 )
@@ -23,9 +25,10 @@ type Result struct {
 	Cut       *adapters.Cut // the limit that has cut the output of the backend; nil for none
 	Failures  adapters.Failures
 	Received  adapters.Received
-	Lifted    []string // the masks that showed the caller values of which it may be made
-	Meta      []byte   // that the author declares, an object as encoded JSON; nil for none
-	Page      *Page    // nil for all rows
+	Lifted    []string       // the masks that showed the caller values of which it may be made
+	Detect    *eval.Detector // of the caller
+	Meta      []byte         // that the author declares, an object as encoded JSON; nil for none
+	Page      *Page          // nil for all rows
 	*Buffers
 }
 
@@ -34,6 +37,8 @@ type Result struct {
 type Shaper struct {
 	*Writer
 	tool       *hcl.Tool
+	detects    detect.Kinds // in the texts of the result, for some callers
+	returns    *schema.Type // that the tool declares; nil for none
 	defaults   defaultResult
 	probedType atomic.Pointer[schema.Type] // of the default result; nil until the backend was asked
 }
@@ -43,7 +48,30 @@ func NewShaper(t *hcl.Tool, w *Writer) *Shaper {
 	if w != nil {
 		w.MaxTokens = t.MaxTokens
 	}
-	return &Shaper{Writer: w, tool: t, defaults: newDefaultResult(t)}
+	s := &Shaper{Writer: w, tool: t, returns: t.Returns, defaults: newDefaultResult(t)}
+	s.Detect(t.Detectors)
+	return s
+}
+
+// Detect says that texts of the result are looked through for some callers, before the Shaper is used.
+func (s *Shaper) Detect(masks []*hcl.Mask) {
+	for _, m := range masks {
+		s.detects |= m.Detect
+	}
+	if s.detects != 0 {
+		s.returns, s.defaults.schema = s.sentType(s.returns), s.sentType(s.defaults.schema)
+	}
+}
+
+// sentType returns the type of a result after texts of it were looked through.
+func (s *Shaper) sentType(t *schema.Type) *schema.Type {
+	if s.detects == 0 {
+		return t
+	}
+	return t.WithoutForms(func(text string) bool {
+		var n detect.Counts
+		return s.detects.Text(text, &n) != text
+	})
 }
 
 // OutputType returns the type that the tool advertises as its outputSchema, nil for none.
@@ -63,8 +91,8 @@ func (s *Shaper) OutputType() *schema.Type {
 
 // resultType returns the type of the structured result before callers choose from it; nil when it is unknown.
 func (s *Shaper) resultType() *schema.Type {
-	if s.tool.Returns != nil {
-		return s.tool.Returns
+	if s.returns != nil {
+		return s.returns
 	}
 	if t := s.probedType.Load(); t != nil {
 		return t
@@ -76,7 +104,7 @@ func (s *Shaper) resultType() *schema.Type {
 func (s *Shaper) ProbedType() *schema.Type { return s.probedType.Load() }
 
 // SetProbedType sets the type that was learned by asking the backend.
-func (s *Shaper) SetProbedType(t *schema.Type) { s.probedType.Store(t) }
+func (s *Shaper) SetProbedType(t *schema.Type) { s.probedType.Store(s.sentType(t)) }
 
 // LearnRows takes the type of a row, or of the rows, from the backend. It reports whether the
 // advertised type of the tool has changed.
@@ -92,12 +120,13 @@ func (s *Shaper) LearnRows(rows *schema.Type) bool {
 	if known.Kind != rows.Kind {
 		return false
 	}
-	s.probedType.Store(rows)
+	s.SetProbedType(rows)
 	return true
 }
 
 // Shape makes the result from the outputs of a call. The error is a sentence for the model.
 func (s *Shaper) Shape(r *Result, f *hcl.Frame) error {
+	r.Detect = f.Detect
 	if err := s.shapeValue(r, f); err != nil {
 		return err
 	}
@@ -186,7 +215,7 @@ func (s *Shaper) appendContent(dst []byte, f *hcl.Frame) (_ []byte, err error) {
 		if err != nil {
 			return nil, err
 		}
-		dst = s.appendTextBlock(dst, text)
+		dst = s.appendTextBlock(dst, text, f)
 	}
 	if dst, err = s.appendBlocks(dst, "", s.tool.Content, f); err != nil {
 		return nil, err

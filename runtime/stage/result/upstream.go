@@ -27,7 +27,7 @@ func (s *Shaper) shapeContent(r *Result, f *hcl.Frame) error {
 		return err
 	}
 	var leftOut int
-	r.Blocks, leftOut = s.appendUpstream(r.Blocks, content)
+	r.Blocks, leftOut = s.appendUpstream(r.Blocks, content, f)
 	r.Received.LeftOut += leftOut
 	return nil
 }
@@ -56,12 +56,13 @@ func joinViolations(violations []schema.Violation) string {
 
 // appendUpstream appends the blocks of another server as an array. All texts together are truncated as one text is, and
 // the texts after the limit are left out. Data with a secret is left out and counted: without the secret it is no data.
-func (w *Writer) appendUpstream(dst []byte, c *adapters.Content) (out []byte, leftOut int) {
+func (w *Writer) appendUpstream(dst []byte, c *adapters.Content, f *hcl.Frame) (out []byte, leftOut int) {
+	hide := func(text string) string { return f.Detect.Text(w.Scrubber.Text(text)) }
 	texts, size := make([][]byte, len(c.Blocks)), 0
 	hasSecret := make([]bool, len(c.Blocks))
 	for i := range c.Blocks {
 		if b := &c.Blocks[i]; b.IsText() {
-			texts[i] = w.Scrubber.Bytes([]byte(b.Text))
+			texts[i] = f.Detect.Bytes(w.Scrubber.Bytes([]byte(b.Text)))
 			size += len(texts[i])
 		} else if hasSecret[i] = w.Scrubber.Text(b.Data) != b.Data; hasSecret[i] {
 			leftOut++
@@ -96,7 +97,7 @@ func (w *Writer) appendUpstream(dst []byte, c *adapters.Content) (out []byte, le
 		}
 		left -= len(text)
 		begin()
-		dst = b.AppendJSON(dst, enclose(text, c.Delimiter), w.Scrubber.Text)
+		dst = b.AppendJSON(dst, enclose(text, c.Delimiter), hide)
 	}
 	if len(notices) > 0 {
 		begin()

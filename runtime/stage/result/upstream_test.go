@@ -7,6 +7,7 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/adapters/scrub"
+	"hatchel/hcl"
 )
 
 func TestTextsOfAnotherServerThatAreLeftOutAreNamed(t *testing.T) {
@@ -30,7 +31,7 @@ func TestTextsOfAnotherServerThatAreLeftOutAreNamed(t *testing.T) {
 			content.Notices = []string{"A."}
 		}
 		w := &Writer{MaxText: 10, Hint: "Ask for less."}
-		if got, _ := w.appendUpstream(nil, content); string(got) != c.want {
+		if got, _ := w.appendUpstream(nil, content, new(hcl.Frame)); string(got) != c.want {
 			t.Errorf("%q: got %s", c.texts, got)
 		}
 	}
@@ -46,7 +47,7 @@ func TestDataOfAnotherServerThatHasASecretIsLeftOut(t *testing.T) {
 		{Kind: adapters.ContentResource, URI: "hatchel://x/y", Data: secret},
 	}}
 	w := &Writer{MaxText: 100, Scrubber: scrub.New([]string{"s3cret-of-the-server"})}
-	got, leftOut := w.appendUpstream(nil, content)
+	got, leftOut := w.appendUpstream(nil, content, new(hcl.Frame))
 	const want = `[{"type":"image","mimeType":"image/png","data":"YW4gaW1hZ2U="},{"type":"text","text":` +
 		`"[A. Left out of the answer: 2 × data with a secret.]"}]`
 	if string(got) != want || leftOut != 2 {
