@@ -24,7 +24,7 @@ type Mask struct {
 	Targets
 	appliesToAll bool       // it names no tools, prompts and resources
 	Unless       *Condition // who sees the values; nil for nobody
-	Key          []byte     // of eval.MaskHash
+	Key          []byte     // of eval.MaskHash; empty where no secrets are read, and then values are hidden
 	Digest       string     // of the block and everything it refers to
 	Range        Range
 	targetRefs   []targetRef // see checkMasks
@@ -88,7 +88,7 @@ func (m *Mask) keyField() decode.Field {
 	return decode.Attr(&key, "key", "The secret key of \"hash\", as in secret.pseudonyms: at least 16 characters. "+
 		"Without it, hashes of what can be guessed, such as addresses, could be reversed.").
 		AllowSecret().Check(func(d *decode.Decoder, r Range) {
-		if m.Key = []byte(key.Reveal()); len(m.Key) < minMaskKey {
+		if m.Key = []byte(key.Reveal()); len(m.Key) > 0 && len(m.Key) < minMaskKey {
 			d.Diags.Errorf(r, "Key too short", "The key of a mask has at least %d characters.", minMaskKey)
 		}
 	})

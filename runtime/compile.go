@@ -364,6 +364,10 @@ func (c *compiler) gatherRules() {
 		r.SetMasks(root)
 		c.setMasksOfCompletions(r.Decl, root)
 	}
+	for _, s := range c.g.Skills {
+		applies := func(policy *hcl.Policy) bool { return policy.AppliesToSkill(s.Decl.Name) }
+		s.Rules = policies.Rules(s.Kind, s.Decl, policy.OperationRoot(s.Kind, s.Decl, ""), applies)
+	}
 }
 
 // setMasksOfCompletions completes the completions of an operation, for which rules read the same as for it.
@@ -372,10 +376,6 @@ func (c *compiler) setMasksOfCompletions(o *hcl.Operation, root map[string]any) 
 		if completion := c.g.Completions[decl]; completion != nil {
 			completion.SetMasks(root)
 		}
-	}
-	for _, s := range c.g.Skills {
-		applies := func(policy *hcl.Policy) bool { return policy.AppliesToSkill(s.Decl.Name) }
-		s.Rules = policies.Rules(s.Kind, s.Decl, policy.OperationRoot(s.Kind, s.Decl, ""), applies)
 	}
 }
 

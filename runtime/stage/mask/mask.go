@@ -275,6 +275,9 @@ func sameMap(a, b map[string]any) bool {
 	return reflect.ValueOf(a).UnsafePointer() == reflect.ValueOf(b).UnsafePointer()
 }
 
+// hashes reports whether a mask gives hashes. Without its key, as in a test that reads no secrets, it hides.
+func hashes(m *hcl.Mask) bool { return m.With == eval.MaskHash && len(m.Key) > 0 }
+
 // replace returns what stands in place of a value.
 func replace(m *hcl.Mask, v any) any {
 	switch v := v.(type) {
@@ -289,10 +292,10 @@ func replace(m *hcl.Mask, v any) any {
 	case map[string]any, value.Bytes:
 		return nil
 	case string:
-		switch m.With {
-		case eval.MaskPartial:
+		switch {
+		case m.With == eval.MaskPartial:
 			return partial(v)
-		case eval.MaskHash:
+		case hashes(m):
 			return newHasher(m).text(v)
 		}
 		return eval.MaskedText
@@ -302,7 +305,7 @@ func replace(m *hcl.Mask, v any) any {
 		}
 		return nil
 	}
-	if m.With == eval.MaskHash {
+	if hashes(m) {
 		if text, err := value.Text(v); err == nil {
 			return newHasher(m).text(text)
 		}

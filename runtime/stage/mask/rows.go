@@ -53,7 +53,7 @@ func newColumns(w *walker, names []string) *columns {
 		hashers: make([]*hasher, len(names))}
 	for i, name := range names {
 		w.path = append(w.path, name)
-		if c.masks[i] = w.strictest(); c.masks[i] != nil && c.masks[i].With == eval.MaskHash {
+		if c.masks[i] = w.strictest(); c.masks[i] != nil && hashes(c.masks[i]) {
 			c.hashers[i] = newHasher(c.masks[i])
 		}
 		w.path = w.path[:len(w.path)-1]
