@@ -5,7 +5,6 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl"
-	"hatchel/hcl/eval"
 )
 
 // rowReader reads rows as the caller may see them.
