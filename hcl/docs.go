@@ -40,8 +40,8 @@ func Reference(kinds Kinds) []BlockReference {
 			(&Projection{}).spec()},
 		{"page", "page", "In a read-only tool with one backend: it answers with a part of the rows, as an object " +
 			"with rows and next_cursor, and takes the cursor for the next part. Each page is a call of its own, with " +
-			"all its rules. The backend reads page.limit, the number of rows to read, and page.after, the keys of the " +
-			"last row delivered.", (&Page{}).spec()},
+			"all its rules. The backend reads page.limit, the number of rows to read, and page.after, the keys of " +
+			"the last row delivered.", (&Page{}).spec()},
 		{"idempotency", "idempotency",
 			"In a tool: adds the input idempotency_key. Calls with the same key and arguments are executed " +
 				"once and return the same result, also after a restart; a call whose outcome is unknown is " +

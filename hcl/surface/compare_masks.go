@@ -33,7 +33,8 @@ func (c *comparison) mask(a, b *Mask) {
 	for _, list := range []struct {
 		name     string
 		old, new []string
-	}{{"members", a.Members, b.Members}, {"detect", a.Detect, b.Detect}, {"connections", a.Connections, b.Connections}, {"tools", a.Tools, b.Tools},
+	}{{"members", a.Members, b.Members}, {"detect", a.Detect, b.Detect},
+		{"connections", a.Connections, b.Connections}, {"tools", a.Tools, b.Tools},
 		{"prompts", a.Prompts, b.Prompts}, {"resources", a.Resources, b.Resources}} {
 		at := c.object + "." + list.name
 		isTarget := list.name == "tools" || list.name == "prompts" || list.name == "resources"

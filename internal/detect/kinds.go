@@ -97,11 +97,11 @@ func isTop(name string) bool {
 
 // ibanLengths are the lengths of account numbers by country; see ISO 13616.
 var ibanLengths = func() map[string]int {
-	const lengths = "AD24 AE23 AL28 AT20 AZ28 BA20 BE16 BG22 BH22 BI27 BR29 BY28 CH21 CR22 CY28 CZ24 DE22 DJ27 DK18 DO28 " +
-		"EE20 EG29 ES24 FI18 FK18 FO18 FR27 GB22 GE22 GI23 GL18 GR27 GT28 HN28 HR21 HU28 IE22 IL23 IQ23 IS26 IT27 JO30 " +
-		"KW30 KZ20 LB28 LC32 LI21 LT20 LU20 LV21 LY25 MC27 MD24 ME22 MK19 MN20 MR27 MT31 MU30 NI28 NL18 NO15 OM23 PK24 " +
-		"PL28 PS29 PT25 QA29 RO24 RS22 RU33 SA24 SC31 SD18 SE24 SI19 SK24 SM27 SO23 ST25 SV28 TL23 TN24 TR26 UA29 VA22 " +
-		"VG24 XK20 YE30"
+	const lengths = "AD24 AE23 AL28 AT20 AZ28 BA20 BE16 BG22 BH22 BI27 BR29 BY28 CH21 CR22 CY28 CZ24 DE22 DJ27 " +
+		"DK18 DO28 EE20 EG29 ES24 FI18 FK18 FO18 FR27 GB22 GE22 GI23 GL18 GR27 GT28 HN28 HR21 HU28 " +
+		"IE22 IL23 IQ23 IS26 IT27 JO30 KW30 KZ20 LB28 LC32 LI21 LT20 LU20 LV21 LY25 MC27 MD24 ME22 " +
+		"MK19 MN20 MR27 MT31 MU30 NI28 NL18 NO15 OM23 PK24 PL28 PS29 PT25 QA29 RO24 RS22 RU33 SA24 " +
+		"SC31 SD18 SE24 SI19 SK24 SM27 SO23 ST25 SV28 TL23 TN24 TR26 UA29 VA22 VG24 XK20 YE30"
 	table := map[string]int{}
 	for _, entry := range strings.Fields(lengths) {
 		table[entry[:2]] = int(entry[2]-'0')*10 + int(entry[3]-'0')
@@ -210,7 +210,7 @@ func isCard(number []byte, grouped bool) bool {
 	case prefix/100 == 34, prefix/100 == 37: // American Express
 		ofBrand = n == 15
 	case prefix == 6011, prefix/10 >= 644 && prefix/10 <= 649, prefix/100 == 65, // Discover
-		prefix >= 3528 && prefix <= 3589, prefix/100 == 62: // JCB, UnionPay
+		prefix >= 3528 && prefix <= 3589, prefix/100 == 62: // JCB and China Union Pay
 		ofBrand = n == 16 || grouped && n > 16
 	case prefix/10 >= 300 && prefix/10 <= 305, prefix/100 == 36, prefix/100 == 38, prefix/100 == 39: // Diners Club
 		ofBrand = n == 14 && grouped || n == 16

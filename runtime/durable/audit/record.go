@@ -268,6 +268,8 @@ func (r *Record) append(dst []byte) []byte {
 		}
 	}
 	dst = appendNumber(dst, "rows", int64(r.Rows))
+	dst = appendNumber(dst, "page", int64(r.Page))
+	dst = appendNumber(dst, "delivered", int64(r.Delivered))
 	dst = appendNumber(dst, "bytes", int64(r.Bytes))
 	dst = appendText(dst, "sha256", r.SHA256)
 	if r.Duration != 0 {
