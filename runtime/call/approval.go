@@ -244,10 +244,10 @@ func (a *approvalState) recordCall(ctx context.Context, e *ending) {
 	}
 	call := approval.Call{Outcome: e.outcome, At: time.Now().UTC().Truncate(time.Millisecond)}
 	if e.failed != nil {
-		call.Message = cutMessage(e.arguments.hide(e.failed.Message))
+		call.Message = cutMessage(e.arguments.hideMessage(e.failed.Message))
 	} else if f := e.result.Failures; f.Failed > 0 {
 		call.Failed, call.Of, call.FailedStep = f.Failed, f.Of, f.Step
-		call.FailedKey, call.Message = cutMessage(e.arguments.hide(f.Key)), cutMessage(e.arguments.hide(f.Error))
+		call.FailedKey, call.Message = cutMessage(e.arguments.hideMessage(f.Key)), cutMessage(e.arguments.hideMessage(f.Error))
 	}
 	ctx, env := context.WithoutCancel(ctx), e.operation.Env
 	if err := env.State.Approvals().RecordCall(ctx, a.Record.ID, call); err != nil {

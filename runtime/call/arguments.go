@@ -260,6 +260,17 @@ func (a callArguments) hide(text string) string {
 	return a.operation.Env.ScrubForReader(text)
 }
 
+// liftedText stands for a message that may quote what the caller may see and readers of records may not.
+const liftedText = "(not recorded, because the caller may see values that are masked for others)"
+
+// hideMessage is hideSent for a message about a call that has run, in a record.
+func (a callArguments) hideMessage(text string) string {
+	if text != "" && a.frame != nil && len(a.frame.Lifted) > 0 {
+		return liftedText
+	}
+	return a.hideSent(text)
+}
+
 // hideSent is hide for a text that is sent, in which inputs may be encoded.
 func (a callArguments) hideSent(text string) string { return a.sentHider()(text) }
 

@@ -110,7 +110,7 @@ func (a *auditCall) recordEnd(ctx context.Context, e *ending, steps []string) *f
 	}
 	switch {
 	case e.failed != nil:
-		r.Message, r.ErrorID = e.arguments.hide(e.failed.Message), e.failed.ID
+		r.Message, r.ErrorID = e.arguments.hideMessage(e.failed.Message), e.failed.ID
 	case e.interim == "":
 		r.Rows, r.Bytes = e.result.Rows(), e.result.Size()
 		if page := e.result.Page; page != nil {
@@ -118,7 +118,7 @@ func (a *auditCall) recordEnd(ctx context.Context, e *ending, steps []string) *f
 		}
 		if f := e.result.Failures; f.Failed > 0 {
 			r.Failed, r.Of, r.FailedStep = f.Failed, f.Of, f.Step
-			r.FailedKey, r.Message = e.arguments.hide(f.Key), e.arguments.hide(f.Error)
+			r.FailedKey, r.Message = e.arguments.hideMessage(f.Key), e.arguments.hideMessage(f.Error)
 		}
 	}
 	err := a.log.Append(r, false)

@@ -188,7 +188,7 @@ func (e *ending) appendLogAttrs(to []slog.Attr) []slog.Attr {
 	if f == nil {
 		return to
 	}
-	to = append(to, slog.String("message", e.arguments.hide(f.Message)))
+	to = append(to, slog.String("message", e.arguments.hideMessage(f.Message)))
 	if e.failedStep != "" {
 		to = append(to, slog.String("step", e.failedStep))
 	}
@@ -202,13 +202,13 @@ func (e *ending) appendLogAttrs(to []slog.Attr) []slog.Attr {
 // appendFailures appends what a call came to that has failed in part.
 func (e *ending) appendFailures(to []slog.Attr) []slog.Attr {
 	f := e.result.Failures
-	message := e.arguments.hide(f.Error)
+	message := e.arguments.hideMessage(f.Error)
 	to = append(to, slog.Int("failed", f.Failed), slog.Int("of", f.Of), slog.String("message", message))
 	if f.Step != "" {
 		to = append(to, slog.String("failed_step", f.Step))
 	}
 	if f.Key != "" {
-		to = append(to, slog.String("failed_key", e.arguments.hide(f.Key)))
+		to = append(to, slog.String("failed_key", e.arguments.hideMessage(f.Key)))
 	}
 	return e.appendCause(to, f.Cause)
 }
@@ -218,7 +218,7 @@ func (e *ending) appendCause(to []slog.Attr, cause error) []slog.Attr {
 	if cause == nil {
 		return to
 	}
-	to = append(to, slog.String("cause", e.arguments.hide(cause.Error())))
+	to = append(to, slog.String("cause", e.arguments.hideMessage(cause.Error())))
 	if known, ok := errors.AsType[*eval.Error](cause); ok && known.At.File != "" {
 		at := known.At
 		to = append(to, slog.String("at", fmt.Sprintf("%s:%d:%d", at.File, at.Start.Line, at.Start.Column)))

@@ -190,7 +190,7 @@ func (e *callEvents) publishEnd(ctx context.Context, end *ending) {
 	}
 	switch {
 	case end.failed != nil:
-		published.Error = cutMessage(end.arguments.hideSent(end.failed.Message))
+		published.Error = cutMessage(end.arguments.hideMessage(end.failed.Message))
 	case end.interim == "":
 		published.Rows, published.Bytes = end.result.CountedRows(), end.result.Size()
 		if failures := end.result.Failures; failures.Failed > 0 {
@@ -219,16 +219,16 @@ func (e *ending) hiddenCause() string {
 	if cause == nil {
 		return ""
 	}
-	return cutMessage(e.arguments.hide(cause.Error()))
+	return cutMessage(e.arguments.hideMessage(cause.Error()))
 }
 
 // describeFailures returns the failures after which the call went on as its events have them, and the message of the
 // first one.
 func describeFailures(f adapters.Failures, hide callArguments) (described event.Failures, message string) {
 	described = event.Failures{
-		Failed: f.Failed, Of: f.Of, FailedStep: f.Step, FailedKey: cutMessage(hide.hideSent(f.Key)),
+		Failed: f.Failed, Of: f.Of, FailedStep: f.Step, FailedKey: cutMessage(hide.hideMessage(f.Key)),
 	}
-	return described, cutMessage(hide.hideSent(f.Error))
+	return described, cutMessage(hide.hideMessage(f.Error))
 }
 
 const (
@@ -269,7 +269,7 @@ func (e *callEvents) publishRefusal(ctx context.Context, end *ending) {
 		Subject: end.caller.Subject,
 	}
 	if r.Limit = r.Reason == metrics.RefusedByLimit; !r.Limit {
-		r.Message = cutMessage(end.arguments.hideSent(end.failed.Message))
+		r.Message = cutMessage(end.arguments.hideMessage(end.failed.Message))
 	}
 	end.operation.Env.Refusals.Add(ctx, e.publisher, r)
 }

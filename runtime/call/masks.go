@@ -1,6 +1,7 @@
 package call
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -147,6 +148,25 @@ func (s *Step) mask(call *adapters.Call, output any) (any, error) {
 		masked, err = mask.Texts(masked, scrub.New(texts))
 	}
 	return masked, err
+}
+
+// maskFailure returns the failure of the backend as the caller may see it; see mask.Message.
+func (s *Step) maskFailure(f *hcl.Frame, err error) error {
+	fault, ok := errors.AsType[*adapters.Fault](err)
+	if !ok || !s.hidesFrom(f) {
+		return err
+	}
+	masked := *fault
+	masked.Message = mask.Message(s.Decl.Backend, f, fault.Message)
+	if cause := fault.Cause; cause != nil {
+		if text := mask.Message(s.Decl.Backend, f, cause.Error()); text != cause.Error() {
+			masked.Cause = errors.New(text)
+		}
+	}
+	if masked.Message == fault.Message && masked.Cause == fault.Cause {
+		return err
+	}
+	return &masked
 }
 
 // hideRevealed returns a text without what backends were sent and masks hide from the caller.

@@ -218,7 +218,7 @@ func (s *Step) doChecked(call *adapters.Call) (output any, change adapters.Chang
 		if output, err = s.doGuarded(call); err == nil {
 			output, err = s.mask(call, output)
 		}
-		return output, changeAfter(err), err
+		return output, changeAfter(err), s.maskFailure(call.Frame, err)
 	}
 	checked, refused, masked := false, false, any(nil)
 	accept := func(output any) (err error) {
@@ -238,7 +238,7 @@ func (s *Step) doChecked(call *adapters.Call) (output any, change adapters.Chang
 			change = adapters.ChangeAnswered
 		}
 	}
-	return masked, change, err
+	return masked, change, s.maskFailure(call.Frame, err)
 }
 
 // doGuarded calls the backend within the limits of its connection. A call that is open there continues without them.

@@ -19,7 +19,7 @@ import (
 
 // AppendBlock appends one content block of the protocol.
 func (w *Writer) AppendBlock(dst []byte, b *hcl.Content, f *hcl.Frame) ([]byte, error) {
-	r := renderer{frame: f, scrubber: w.Scrubber}
+	r := renderer{frame: f, scrubber: w.Scrubber, detect: f.Detect}
 	switch b.Kind {
 	case "text":
 		dst = w.appendTextBlock(dst, r.text(b.Text), f)
@@ -59,7 +59,8 @@ func (w *Writer) appendTextBlock(dst, text []byte, f *hcl.Frame) []byte {
 	return append(value.AppendString(append(dst, `{"type":"text","text":`...), w.modelText(text, f)), '}')
 }
 
-// AppendAnnotations appends the annotations of a content block as a member; nil appends nothing.
+// AppendAnnotations appends the annotations of a content block as a member; nil appends nothing. The frame is nil for
+// what is in a list.
 func AppendAnnotations(dst []byte, a *hcl.Annotations, s *scrub.Scrubber, f *hcl.Frame) ([]byte, error) {
 	if a == nil {
 		return dst, nil
@@ -72,6 +73,9 @@ func AppendAnnotations(dst []byte, a *hcl.Annotations, s *scrub.Scrubber, f *hcl
 		members = strconv.AppendFloat(append(members, `,"priority":`...), *a.Priority, 'f', -1, 64)
 	}
 	r := renderer{frame: f, scrubber: s}
+	if f != nil {
+		r.detect = f.Detect
+	}
 	members = mcp.AppendMember(members, "lastModified", r.expr(a.LastModified))
 	members = bytes.TrimPrefix(members, []byte{','})
 	return append(append(append(dst, `,"annotations":{`...), members...), '}'), r.err
@@ -81,6 +85,7 @@ func AppendAnnotations(dst []byte, a *hcl.Annotations, s *scrub.Scrubber, f *hcl
 type renderer struct {
 	frame    *hcl.Frame
 	scrubber *scrub.Scrubber
+	detect   *eval.Detector // of the caller; nil for none
 	err      error // of the part that failed
 }
 
@@ -96,7 +101,7 @@ func (r *renderer) expr(e *hcl.StringExpr) (text string) {
 	if e != nil && r.err == nil {
 		text, r.err = e.Render(r.frame)
 	}
-	return r.frame.Detect.Text(r.scrubber.Text(text))
+	return r.detect.Text(r.scrubber.Text(text))
 }
 
 // base64 returns data as it is sent, without secrets: they are removed before the data is encoded. What it looks like
