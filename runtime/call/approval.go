@@ -247,7 +247,8 @@ func (a *approvalState) recordCall(ctx context.Context, e *ending) {
 		call.Message = cutMessage(e.arguments.hideMessage(e.failed.Message))
 	} else if f := e.result.Failures; f.Failed > 0 {
 		call.Failed, call.Of, call.FailedStep = f.Failed, f.Of, f.Step
-		call.FailedKey, call.Message = cutMessage(e.arguments.hideMessage(f.Key)), cutMessage(e.arguments.hideMessage(f.Error))
+		call.FailedKey = cutMessage(e.arguments.hideMessage(f.Key))
+		call.Message = cutMessage(e.arguments.hideMessage(f.Error))
 	}
 	ctx, env := context.WithoutCancel(ctx), e.operation.Env
 	if err := env.State.Approvals().RecordCall(ctx, a.Record.ID, call); err != nil {

@@ -139,3 +139,18 @@ func TestTheTextOfMaskedMembersIsMasked(t *testing.T) {
 		t.Errorf("%s, want %s", got, want)
 	}
 }
+
+func TestMessagesOfBackendsAreMasked(t *testing.T) {
+	b := &hcl.Backend{Masks: []hcl.AppliedMask{maskOf("m", eval.MaskHide, "email")}}
+	for _, x := range []struct{ text, want string }{
+		{"the service returned 500", "the service returned 500"},
+		{`returned 500: {"email":"ada@example.com"} and more`, `returned 500: {"email":"(masked)"} and more`},
+		{`returned 500: [{"id":1}] {"a":{"email":"x"}}`, `returned 500: [{"id":1}] {"a":{"email":"(masked)"}}`},
+		{`returned 500: {"email":"ada@exam`, `returned 500: (masked)`},
+		{"the tables {a} and [b] are locked", "the tables {a} and [b] are locked"},
+	} {
+		if got := mask.Message(b, new(hcl.Frame), x.text); got != x.want {
+			t.Errorf("%s: %s, want %s", x.text, got, x.want)
+		}
+	}
+}

@@ -8,8 +8,8 @@ import (
 	"hatchel/hcl/eval"
 )
 
-// Message returns what a backend says of its failure, as the caller of the frame may see it: JSON in it, such as the body
-// of a response, is masked as an output is, and what begins as JSON and is none, because it was cut, is left out.
+// Message returns what a backend says of its failure, as the caller of the frame may see it: JSON in it, such as the
+// body of a response, is masked as an output is, and what begins as JSON and is none, because it was cut, is left out.
 func Message(b *hcl.Backend, frame *hcl.Frame, text string) string {
 	masks := applying(b, frame.Lifted)
 	if len(masks) == 0 {
