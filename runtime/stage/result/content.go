@@ -86,7 +86,7 @@ type renderer struct {
 	frame    *hcl.Frame
 	scrubber *scrub.Scrubber
 	detect   *eval.Detector // of the caller; nil for none
-	err      error // of the part that failed
+	err      error          // of the part that failed
 }
 
 func (r *renderer) text(t *hcl.TextTemplate) (text []byte) {
