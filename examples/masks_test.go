@@ -24,9 +24,12 @@ const (
 // kind of mask.
 func maskedServer(with, service string) string {
 	var b strings.Builder
-	key := ""
-	if with == "hash" {
-		key = "\n  key = secret.pseudonyms"
+	mask := fmt.Sprintf("members = [\"email\", \"salary\"]\n  with = %q\n  reveal_to = [\"service\"]", with)
+	switch with {
+	case "hash":
+		mask += "\n  key = secret.pseudonyms"
+	case "detect":
+		mask = "detect = [\"email\"]"
 	}
 	fmt.Fprintf(&b, `
 server { name = "masked" }
@@ -49,17 +52,15 @@ events {
   results = "redacted"
 }
 mask "person" {
-  members = ["email", "salary"]
-  with    = %q%s
-  unless  = "'support' in caller.groups"
-  reveal_to = ["service"]
+  unless = "'support' in caller.groups"
+  %s
 }
 connection "sqlite" "people" {
   file = "people.db"
   init = "CREATE TABLE IF NOT EXISTS people (name TEXT PRIMARY KEY, email TEXT, salary INTEGER); INSERT OR IGNORE INTO people VALUES ('Ada', '%s@example.com', %s)"
 }
 connection "http" "service" { base_url = %q }
-`, with, key, rawText, rawNumber, service)
+`, mask, rawText, rawNumber, service)
 	backends := map[string]string{
 		"sql":    `sql "people" { query = "SELECT name, email, salary, lower(email) AS sign_in, 'x' || salary AS pay FROM people LIMIT 10" }`,
 		"http":   `http "service" { get = "/people" }`,
@@ -153,6 +154,23 @@ tool "as_csv" {
   format      = "csv"
   sql "people" { query = "SELECT name, email, salary FROM people LIMIT 10" }
 }
+tool "paged" {
+  description = "People."
+  page {
+    size = 10
+    keys = { name = string }
+  }
+  sql "people" { query = "SELECT name, email, salary FROM people %{if page.after != null} WHERE name > ${page.after.name} %{endif} ORDER BY name LIMIT ${page.limit}" }
+}
+tool "paged_csv" {
+  description = "People."
+  format      = "csv"
+  page {
+    size = 10
+    keys = { name = string }
+  }
+  sql "people" { query = "SELECT name, email, salary FROM people %{if page.after != null} WHERE name > ${page.after.name} %{endif} ORDER BY name LIMIT ${page.limit}" }
+}
 tool "through_another" {
   description = "People."
   step "x" {
@@ -160,6 +178,9 @@ tool "through_another" {
   }
   result = "step.x"
 }
+`)
+	if with != "detect" {
+		b.WriteString(`
 tool "revealed" {
   description = "People."
   step "x" {
@@ -174,6 +195,7 @@ tool "revealed" {
   result = "step.y"
 }
 `)
+	}
 	return b.String()
 }
 
@@ -201,8 +223,11 @@ func TestMasksHoldOnEveryWayOut(t *testing.T) {
 		}
 	}))
 	defer service.Close()
-	for _, with := range []string{"hide", "partial", "hash"} {
+	for _, with := range []string{"hide", "partial", "hash", "detect"} {
 		t.Run(with, func(t *testing.T) {
+			hasRaw := func(text string) bool {
+				return strings.Contains(text, rawText) || with != "detect" && strings.Contains(text, rawNumber)
+			}
 			f := example(t, "masks")
 			f.env = []string{"AGENT_KEY=" + strings.Repeat("a", 32), "SUPPORT_KEY=" + strings.Repeat("b", 32),
 				"PSEUDONYMS=" + strings.Repeat("c", 32)}
@@ -271,7 +296,9 @@ func TestMasksHoldOnEveryWayOut(t *testing.T) {
 					t.Errorf("%s: the agent reads nothing: %s", line, answer)
 				}
 			}
-			noFileLeaks(t, f, s)
+			if with != "detect" { // which looks at what is sent
+				noFileLeaks(t, f, s)
+			}
 			for _, a := range asks {
 				if hasRaw(ask(support, a[0], a[1])) {
 					shown++
@@ -279,6 +306,9 @@ func TestMasksHoldOnEveryWayOut(t *testing.T) {
 			}
 			if shown < 30 {
 				t.Errorf("support reads raw values in %d answers only", shown)
+			}
+			if with == "detect" {
+				return
 			}
 			if len(got) == 0 || !strings.Contains(got[0], rawText) {
 				t.Errorf("the service was sent %q", got)

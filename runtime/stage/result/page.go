@@ -114,7 +114,10 @@ func (s *Shaper) encodePage(r *Result, input map[string]any) error {
 		part = rows.Project(part, names, nil)
 	}
 	t := s.projectedType(input)
-	shown, _ := rows.Find(s.Scrubber.JSON(part), t)
+	if err := r.Detect.CheckSize(len(part)); err != nil {
+		return &adapters.Fault{Message: err.Error(), Change: adapters.ChangeDone}
+	}
+	shown, _ := rows.Find(r.Detect.JSON(s.Scrubber.JSON(part)), t)
 	first := shown.First
 	written, table := shown.Write(s.tool.Format(input), t)
 	if table {
