@@ -12,12 +12,14 @@ import (
 
 // tools are the examples and what a client sees of each.
 var tools = map[string][]string{
+	"answers":     {"count_tickets", "list_tickets", "walk_tickets"},
 	"approvals":   {"forget_customer", "refund", "refunds"},
 	"attachments": {"archive_scan", "count_words", "keep_document"},
 	"console":     {"order", "refund"},
 	"desk":        {"close_ticket", "export_tickets", "list_tickets", "summarize_ticket"},
 	"files":       {"add_to_note", "list_notes", "read_note", "read_table", "write_note"},
 	"invoices":    {"export_report", "import_csv", "revenue_report", "save_csv"},
+	"masks":       {"customer_notes", "find_customers", "send_reminder"},
 	"ops":         {"count_by_level", "disk_usage", "git_log", "search_logs", "service_status"},
 	"orders":      {"create_order", "get_order", "ledger", "list_orders", "sync_order"},
 	"payments":    {"exchange_rate", "pay_order"},
@@ -25,11 +27,13 @@ var tools = map[string][]string{
 	"upstream":    {"close_bug", "find_bugs", "report_bug"},
 	"team":        {"invoice_delete", "invoice_list", "invoice_pay"},
 	"postgres":    {"close_tickets", "open_ticket", "query", "search_tickets"},
+	"views":       {"get_ticket", "hours_by_month", "list_tickets", "new_ticket", "open_ticket", "tickets_by_team"},
 }
 
 // environment is what examples need to load.
 var environment = []string{
 	"HELPDESK_DSN=postgres://127.0.0.1:1/nowhere", "STATE_DSN=postgres://127.0.0.1:1/nowhere", "TRACKER_TOKEN=0123456789abcdef",
+	"AGENT_KEY=0123456789abcdef0123456789abcdef", "SUPPORT_KEY=fedcba9876543210fedcba9876543210", "PSEUDONYMS=0123456789abcdef",
 }
 
 // loadable is a copy of an example that has what it needs to load.

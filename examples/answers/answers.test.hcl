@@ -68,7 +68,7 @@ test "a page has two rows and a cursor" {
 
 test "a cursor of another call is refused" {
   tool = "walk_tickets"
-  args = { cursor = "AAAA" }
+  args = { cursor = "AAAAAAAAAAAAAAAA" }
   expect { error_matches = "^cursor is not valid for this call" }
 }
 

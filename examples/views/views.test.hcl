@@ -49,3 +49,9 @@ test "a ticket is opened once for a key" {
     that = "after.opened.row.n == 1"
   }
 }
+
+test "without a status, all tickets are listed" {
+  tool = "list_tickets"
+  mock "sql" "desk" { init = "" }
+  expect { that = "len(result) > 7" }
+}

@@ -186,6 +186,9 @@ func (s *Suite) tryDraft(ctx context.Context, draft *draftedTest) (missing strin
 		draft.Expect = map[string]any{"fault": out.fault.Code}
 	case out.hasValue:
 		draft.Expect = map[string]any{"result": out.result}
+		if page, ok := out.result.(map[string]any); ok && s.findTool(draft.Tool).Page != nil { // each run has another cursor
+			draft.Expect = map[string]any{"contains": map[string]any{"rows": page["rows"]}}
+		}
 	default:
 		draft.Expect = s.expectText("text", out.text)
 	}
