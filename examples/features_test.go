@@ -223,7 +223,7 @@ func TestOfficialClientReadsResources(t *testing.T) {
 			uris = append(uris, r.URI)
 		}
 		slices.Sort(uris)
-		if want := []string{"test://static-binary", "test://static-text", "test://watched-resource"}; !slices.Equal(uris, want) {
+		if want := []string{"skill://house-style/SKILL.md", "test://static-binary", "test://static-text", "test://watched-resource"}; !slices.Equal(uris, want) {
 			t.Errorf("listed are %q", uris)
 		}
 		for r, err := range g.ResourceTemplates(t.Context(), nil) {

@@ -41,5 +41,7 @@ func (c *completion) callable(program bool) (all []callable) {
 		all = append(all, callable{name, t.Usage, t.Doc})
 	}
 	return append(all, callable{"try", "try(value, fallback)", "Returns the first argument that can be computed."},
-		callable{"can", "can(value)", "Reports whether a value can be computed."})
+		callable{"can", "can(value)", "Reports whether a value can be computed."},
+		callable{"unmasked", "unmasked(value)", "Gives what a step has read without masks to the connection of this " +
+			"block, which the mask names in reveal_to."})
 }

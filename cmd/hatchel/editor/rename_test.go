@@ -56,7 +56,8 @@ func TestARenameChangesNothingButTheName(t *testing.T) {
 					to := "x" + d.Name
 					edits, err := p.Rename(f, d.At.Start.Byte, to)
 					if err != nil {
-						if !strings.Contains(err.Error(), ".test.hcl:") { // a test may take its arguments from each.value
+						// A test may take its arguments from each.value, and a form its values from a result.
+						if !strings.Contains(err.Error(), ".test.hcl:") && !strings.Contains(err.Error(), "has no such input") {
 							t.Errorf("%s: %v: %v", name, d.Symbol, err)
 						}
 						continue

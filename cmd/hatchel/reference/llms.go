@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"regexp"
 	"strings"
+
+	"hatchel/internal/lazyregexp"
 )
 
 // guideRow matches a line of a table of guides: a link, and when somebody wants the page.
-var guideRow = regexp.MustCompile(`(?m)^(?:\| |- )\[([^\]]+)\]\(([^)#]+\.md)\)(?: \| |: )(.+?)(?: \|)?$`)
+var guideRow = lazyregexp.New(`(?m)^(?:\| |- )\[([^\]]+)\]\(([^)#]+\.md)\)(?: \| |: )(.+?)(?: \|)?$`)
 
 const summary = "Hatchel turns a directory of .hcl files into a live MCP server: each file declares tools, which are " +
 	"HTTP requests, SQL statements, programs, files or tools of other MCP servers."

@@ -186,7 +186,8 @@ func (s *Suite) tryDraft(ctx context.Context, draft *draftedTest) (missing strin
 		draft.Expect = map[string]any{"fault": out.fault.Code}
 	case out.hasValue:
 		draft.Expect = map[string]any{"result": out.result}
-		if page, ok := out.result.(map[string]any); ok && s.findTool(draft.Tool).Page != nil { // each run has another cursor
+		// each run has another cursor
+		if page, ok := out.result.(map[string]any); ok && s.findTool(draft.Tool).Page != nil {
 			draft.Expect = map[string]any{"contains": map[string]any{"rows": page["rows"]}}
 		}
 	default:

@@ -66,6 +66,10 @@ func (c *Compiler) compileUnmasked(e *hclsyntax.FunctionCallExpr, in LexicalEnv)
 		step, _ = TraverserName(t[1])
 	case len(t) > 1 && t.RootName() == "each":
 	default:
+		known := len(c.Diags)
+		if c.Compile(e.Args[0], in); len(c.Diags) > known {
+			return eval.Broken()
+		}
 		c.Errorf(e.Args[0].Range(), "Output of a step needed", "unmasked takes what a step has read, as in "+
 			"unmasked(step.to.row.email) or unmasked(each.value.email).")
 		return eval.Broken()
