@@ -7,8 +7,8 @@ import (
 	"testing/fstest"
 )
 
-// shelf has two skills, one of which not everybody may read.
-func shelf(t *testing.T) *site {
+// skillSite has two skills, one of which not everybody may read.
+func skillSite(t *testing.T) *site {
 	t.Helper()
 	base := keysOf("ada:admin", "vera:ops") + "console { allow = \"true\" }\n" + audited
 	config := base + `
@@ -35,7 +35,7 @@ policy "readers" {
 }
 
 func TestSkillsAreShownWithTheirFiles(t *testing.T) {
-	s := shelf(t)
+	s := skillSite(t)
 	vera, ada := s.signedIn("vera"), s.signedIn("ada")
 	list := vera.get("/console/skills")
 	if got := textOf(list.find("documents")); !containsAll(got, "refunds", "skill://refunds/SKILL.md", "Refund an order.", "board", "a.hcl:") {
