@@ -243,12 +243,19 @@ type Fault struct {
 
 	Constraint *Constraint // that a change violates, of which expressions read the fields; nil for none
 
+	// Unquoted says the same without what the backend says, which may hold values of it: under a mask it takes the
+	// place of Message, Hint and Cause. Nil if these quote no values.
+	Unquoted *Unquoted
+
 	Unavailable bool          // the backend is unavailable; circuit breakers count these faults
 	NotSent     bool          // nothing was sent, so the call can be repeated
 	SaysNotSent bool          // the failure says that nothing was sent if that is true of the whole call; with NotSent
 	NotFound    bool          // what the call reads does not exist, so a resource made of it does not either
 	RetryAfter  time.Duration // the delay before a retry, or 0
 }
+
+// Unquoted is a failure in words that hold no value of a backend.
+type Unquoted struct{ Message, Cause string }
 
 // Error returns the failure as that of an Action which is the whole call.
 func (f *Fault) Error() string {

@@ -33,6 +33,13 @@ func checkViolations(t *testing.T, kind string, bind func(inputs, body string) *
 			if strings.Contains(f.Message+f.Hint+fmt.Sprint(c), "secret") {
 				t.Error("a value of a row leaks")
 			}
+			if f.Unquoted == nil || strings.Contains(fmt.Sprint(*f.Unquoted), "secret") {
+				t.Errorf("a mask leaves %v", f.Unquoted)
+			} else if before, _, raised := strings.Cut(v.message, ": "); !raised {
+				wantEqual(t, f.Unquoted.Message, v.message)
+			} else if !strings.HasPrefix(f.Unquoted.Message, before+" (") {
+				t.Errorf("a mask leaves %s", f.Unquoted.Message)
+			}
 			taped := &mockedDatabase{kind: kind}
 			replayed := toFault(taped.engineError(&mock.Reply{Args: rejection(f.Cause)}), dialects[kind], false)
 			wantEqual(t, fmt.Sprint(replayed.Message, replayed.Constraint), fmt.Sprint(f.Message, f.Constraint))

@@ -3,6 +3,7 @@ package sql
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -124,16 +125,21 @@ func toFault(err error, dialect sqltext.Dialect, byCaller bool) *adapters.Fault 
 	} else if ok {
 		message = strings.Replace(message, "%", r.name, 1)
 	}
+	plain := message
 	if strings.HasSuffix(message, ": ") {
+		plain = strings.TrimSuffix(message, ": ") + " (" + r.code + ")"
 		message += quoteEngine(r.text)
 		if message = strings.TrimSuffix(message, "."); r.hint != "" {
 			message += ": " + quoteEngine(r.hint)
 		}
 	}
 	if f.Constraint != nil {
-		message += r.where(f.Constraint)
+		where := r.where(f.Constraint)
+		message, plain = message+where, plain+where
 	}
-	f.Message = message
+	if f.Message = message; r.quotes {
+		f.Unquoted = &adapters.Unquoted{Message: plain, Cause: r.code}
+	}
 	return f
 }
 
@@ -196,6 +202,8 @@ type report struct {
 	name    string // of the violated key, column or constraint
 	text    string // what the engine says
 	hint    string // what the engine suggests
+	code    string // of the error
+	quotes  bool   // the text may quote values of rows
 
 	violated *adapters.Constraint // nil if the change violates none
 }
@@ -262,10 +270,16 @@ func firstMatch(pattern *lazyregexp.Regexp, text string) string {
 	return ""
 }
 
+// namingClasses are the classes of SQLSTATE codes whose texts have names, and no values of rows. All others may quote
+// values, as those of casts do, and those that functions raise.
+var namingClasses = []string{"08", "25", "28", "40", "42", "53", "55", "57", "70", "0A"}
+
 func readPostgresReport(e *pgconn.PgError) report {
+	class := e.Code[:min(2, len(e.Code))]
 	r := report{
-		message: cmp.Or(postgresMessages[e.Code], postgresMessages[e.Code[:min(2, len(e.Code))]]),
-		text:    e.Message, hint: e.Hint,
+		message: cmp.Or(postgresMessages[e.Code], postgresMessages[class]),
+		text:    e.Message, hint: e.Hint, code: "SQLSTATE " + e.Code,
+		quotes: !slices.Contains(namingClasses, class) || e.Routine == raiseRoutine,
 	}
 	key := ""
 	switch r.message {
@@ -350,10 +364,13 @@ var (
 )
 
 func readMySQLReport(e *mysql.MySQLError) report {
-	r := report{message: mysqlMessages[e.Number], text: e.Message}
-	if class := string(e.SQLState[:2]); r.message == "" && (class == "42" || class == "21") {
+	class := string(e.SQLState[:2])
+	r := report{message: mysqlMessages[e.Number], text: e.Message,
+		code: fmt.Sprintf("error %d, SQLSTATE %s", e.Number, e.SQLState[:])}
+	if r.message == "" && (class == "42" || class == "21") {
 		r.message = msgStatement
 	}
+	r.quotes = !slices.Contains(namingClasses, class) && advice[r.message] == ""
 	if e.Number == serverOption && !strings.Contains(e.Message, "read-only") {
 		r.message = msgForbidden
 	}

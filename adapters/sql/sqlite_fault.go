@@ -3,6 +3,7 @@ package sql
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"strings"
 
 	"hatchel/adapters"
@@ -69,7 +70,9 @@ var (
 )
 
 func readSQLiteReport(result sqliteResult, text string) report {
-	r := report{message: cmp.Or(sqliteMessages[result], sqliteMessages[result&0xff]), text: text}
+	r := report{message: cmp.Or(sqliteMessages[result], sqliteMessages[result&0xff]), text: text,
+		code: fmt.Sprintf("result %d of SQLite", result)}
+	r.quotes = advice[r.message] == "" && !strings.HasPrefix(text, "no such ")
 	_, r.name, _ = strings.Cut(r.text, " constraint failed: ")
 	switch r.message {
 	case msgCheck:

@@ -150,13 +150,17 @@ func (s *Step) mask(call *adapters.Call, output any) (any, error) {
 	return masked, err
 }
 
-// maskFailure returns the failure of the backend as the caller may see it; see mask.Message.
+// maskFailure returns the failure of the backend as the caller may see it; see mask.Message and adapters.Unquoted.
 func (s *Step) maskFailure(f *hcl.Frame, err error) error {
 	fault, ok := errors.AsType[*adapters.Fault](err)
 	if !ok || !s.hidesFrom(f) {
 		return err
 	}
 	masked := *fault
+	if plain := fault.Unquoted; plain != nil {
+		masked.Message, masked.Hint, masked.Cause = plain.Message, "", errors.New(plain.Cause)
+		return &masked
+	}
 	masked.Message = mask.Message(s.Decl.Backend, f, fault.Message)
 	if cause := fault.Cause; cause != nil {
 		if text := mask.Message(s.Decl.Backend, f, cause.Error()); text != cause.Error() {

@@ -30,7 +30,7 @@ func (r *rowStream) Read(ctx context.Context, reader adapters.RowReader) error {
 	}
 	_, err := r.step.guards.Do(ctx, &streamAction{r.step.Action.(adapters.Streamer), reader}, &r.call)
 	r.step.endSpan(&r.call, outer, err)
-	return err
+	return r.step.maskFailure(r.call.Frame, err)
 }
 
 // AppendJSON implements value.LazyJSON. The rows are kept nowhere.
