@@ -188,7 +188,7 @@ var owners = map[string][]string{
 	"go.yaml.in/yaml/":                        {"cmd/hatchel/importer/*", "hcl/agentskill", "internal/yamlfile"},
 	"golang.org/x/text/encoding":              {"internal/charset"},
 	"golang.org/x/text/transform":             {"internal/charset"},
-	"golang.org/x/text/unicode/norm":          {"cmd/hatchel/importer/*", "cmd/hatchel/lint/injection", "internal/credential"},
+	"golang.org/x/text/unicode/norm":          {"cmd/hatchel/importer/*", "cmd/hatchel/lint/injection", "internal/credential", "internal/toolsearch"},
 	"database/sql":                            {"adapters/sql", "runtime/durable/state", "cmd/hatchel-bench"},
 	"github.com/mattn/go-sqlite3":             {"adapters/sql", "internal/sqlitefile", "runtime/durable/state", "cmd/hatchel-bench"},
 	"github.com/yosida95/uritemplate":         {"hcl/uritemplate"},

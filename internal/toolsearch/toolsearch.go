@@ -1,0 +1,178 @@
+// Package toolsearch ranks tools by the words of a question, by BM25 over the names, descriptions and inputs of tools.
+package toolsearch
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+const (
+	maxQueryBytes = 256
+	maxQueryWords = 16
+)
+
+// The parameters of BM25: how soon repetitions of a word stop counting, and how much the length of a text counts.
+const (
+	saturation = 1.2
+	lengthPart = 0.75
+)
+
+// maxRepeats is how often a word counts in one field. BM25 alone would put a description that repeats the words of a
+// question 500 times above the tool that is named after them.
+const maxRepeats = 2
+
+// The weights of the fields, in halves: whole numbers have sums that do not depend on their order.
+const (
+	weightOfName        = 6
+	weightOfTitle       = 4
+	weightOfDescription = 2
+	weightOfInputName   = 2
+	weightOfInputText   = 1
+)
+
+// Tool is what is searched of a tool.
+type Tool struct {
+	Name, Title, Description string
+	Inputs                   []Input
+}
+
+// Input is an input of a tool. Values are the texts of an enumeration.
+type Input struct {
+	Name, Description string
+	Values            []string
+}
+
+// Index finds tools. It does not change, and is for concurrent use.
+type Index struct {
+	names    []string
+	lengths  []int // the number of words of each tool, by weight
+	postings map[string][]posting
+}
+
+// posting is a tool that has a word, and how often, by weight.
+type posting struct{ tool, count int32 }
+
+// Match is a tool that was found, as an index into the tools of New. Scores are comparable within one answer only.
+type Match struct {
+	Tool  int
+	Score float64
+}
+
+// New returns an index of tools.
+func New(tools []Tool) *Index {
+	x := &Index{
+		names: make([]string, len(tools)), lengths: make([]int, len(tools)), postings: map[string][]posting{},
+	}
+	for i, tool := range tools {
+		var inputNames, inputTexts []string
+		for _, input := range tool.Inputs {
+			inputNames = append(inputNames, input.Name)
+			inputTexts = append(append(inputTexts, input.Description), input.Values...)
+		}
+		x.names[i] = tool.Name
+		x.add(i, weightOfName, tool.Name)
+		x.add(i, weightOfTitle, tool.Title)
+		x.add(i, weightOfDescription, tool.Description)
+		x.add(i, weightOfInputName, inputNames...)
+		x.add(i, weightOfInputText, inputTexts...)
+	}
+	for term, found := range x.postings {
+		x.postings[term] = slices.Clip(found)
+	}
+	return x
+}
+
+// add adds the texts of one field of a tool.
+func (x *Index) add(tool, weight int, texts ...string) {
+	counts := map[string]int{}
+	for _, text := range texts {
+		for _, word := range words(text) {
+			x.lengths[tool] += weight
+			term := stem(word)
+			if counts[term]++; counts[term] > maxRepeats {
+				continue
+			}
+			found := x.postings[term]
+			if last := len(found) - 1; last >= 0 && int(found[last].tool) == tool {
+				found[last].count += int32(weight)
+				continue
+			}
+			x.postings[term] = append(found, posting{int32(tool), int32(weight)})
+		}
+	}
+}
+
+// Check returns an error, for the author of the query, if a query is empty or too long.
+func Check(query string) error {
+	if words := len(strings.Fields(query)); words > maxQueryWords {
+		return fmt.Errorf("query has %d words; at most %d are accepted", words, maxQueryWords)
+	}
+	if len(query) > maxQueryBytes {
+		return fmt.Errorf("query has %d bytes; at most %d are accepted", len(query), maxQueryBytes)
+	}
+	if len(words(query)) == 0 {
+		return fmt.Errorf("query has no word")
+	}
+	return nil
+}
+
+// Find returns at most limit tools that a query matches, as indexes into the tools of New, best first. A tool for which
+// visible returns false is not found, and changes neither the order nor the scores of others. With nil every tool is
+// visible.
+func (x *Index) Find(query string, visible func(tool int) bool, limit int) []int {
+	var found []int
+	for _, match := range x.Scored(query, visible, limit) {
+		found = append(found, match.Tool)
+	}
+	return found
+}
+
+// Scored is Find with the scores. A tool whose name is the query is first whatever its score is.
+func (x *Index) Scored(query string, visible func(tool int) bool, limit int) []Match {
+	shown, number, total := make([]bool, len(x.names)), 0, 0
+	for i := range x.names {
+		if shown[i] = visible == nil || visible(i); shown[i] {
+			number++
+			total += x.lengths[i]
+		}
+	}
+	scores := make([]float64, len(x.names))
+	for _, term := range queryTerms(query) {
+		found := x.postings[term]
+		having := 0
+		for _, p := range found {
+			if shown[p.tool] {
+				having++
+			}
+		}
+		rarity := math.Log(1 + (float64(number-having)+0.5)/(float64(having)+0.5))
+		for _, p := range found {
+			if shown[p.tool] {
+				length := float64(x.lengths[p.tool]*number) / float64(total)
+				count := float64(p.count) / weightOfDescription
+				scores[p.tool] += rarity * count * (saturation + 1) /
+					(count + saturation*(1-lengthPart+lengthPart*length))
+			}
+		}
+	}
+	named := slices.Index(x.names, strings.TrimSpace(query))
+	if named >= 0 && !shown[named] {
+		named = -1
+	}
+	var matches []Match
+	for i, score := range scores {
+		if score > 0 && i != named {
+			matches = append(matches, Match{i, score})
+		}
+	}
+	slices.SortFunc(matches, func(a, b Match) int {
+		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(x.names[a.Tool], x.names[b.Tool]))
+	})
+	if named >= 0 {
+		matches = slices.Insert(matches, 0, Match{named, scores[named]})
+	}
+	return matches[:max(0, min(limit, len(matches)))]
+}

@@ -1,0 +1,159 @@
+package toolsearch
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// stopWords are words of questions that do not say what is asked for. Descriptions of tools seldom have them, so that
+// without this list they would count most.
+var stopWords = strings.Fields(`a about all am an and any are as at be been being by can could did do does for from had
+	has have how i if in into is it its let like may me must my need not of on or our over please shall she he should
+	show some tell than that the their them then there these they this those to us was we were what when where which
+	who whom whose why will with would want you your`)
+
+// queryTerms returns each term of a query once, without stop words unless it has nothing else.
+func queryTerms(query string) []string {
+	var all, telling []string
+	for _, word := range words(query) {
+		term := stem(word)
+		if slices.Contains(all, term) {
+			continue
+		}
+		all = append(all, term)
+		if !slices.Contains(stopWords, word) {
+			telling = append(telling, term)
+		}
+	}
+	if len(telling) == 0 {
+		return all
+	}
+	return telling
+}
+
+// words returns the words of a text in lower case and without accents. A name is split at marks, digits and capitals; a
+// word with inner capitals or one hyphen is also a word as a whole, so that "GitHub" and "e-mail" match "github" and
+// "email". A script without spaces has every pair of neighbours as a word.
+func words(text string) (all []string) {
+	for _, word := range strings.FieldsFunc(fold(text), isBetweenWords) {
+		pieces := strings.FieldsFunc(dropApostrophes(word), isHyphen)
+		for _, piece := range pieces {
+			all = appendPiece(all, []rune(piece))
+		}
+		if len(pieces) == 2 {
+			all = append(all, strings.ToLower(pieces[0]+pieces[1]))
+		}
+	}
+	return all
+}
+
+// spellings replaces letters that Unicode does not decompose by those that people write in their place.
+var spellings = strings.NewReplacer("ß", "ss", "ẞ", "SS", "æ", "ae", "Æ", "AE", "œ", "oe", "Œ", "OE",
+	"ø", "o", "Ø", "O", "ł", "l", "Ł", "L", "đ", "d", "Đ", "D", "ı", "i")
+
+// fold removes what different spellings of a letter differ in, except for its case.
+func fold(text string) string {
+	if isASCII(text) {
+		return text
+	}
+	text = strings.Map(func(r rune) rune {
+		if 0x300 <= r && r <= 0x36f { // accents of Latin, Greek and Cyrillic letters
+			return -1
+		}
+		return r
+	}, spellings.Replace(norm.NFKD.String(text)))
+	return norm.NFC.String(text)
+}
+
+func isASCII(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool { return r > unicode.MaxASCII })
+}
+
+func isBetweenWords(r rune) bool {
+	return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r) && !isHyphen(r) && !isApostrophe(r)
+}
+
+func isHyphen(r rune) bool { return r == '-' || r == '‐' || r == '‑' }
+
+func isApostrophe(r rune) bool { return r == '\'' || r == '’' }
+
+func dropApostrophes(word string) string {
+	return strings.Map(func(r rune) rune {
+		if isApostrophe(r) {
+			return -1
+		}
+		return r
+	}, word)
+}
+
+// appendPiece appends the words of letters, marks and digits: each run of one kind.
+func appendPiece(all []string, piece []rune) []string {
+	for from, to := 0, 0; from < len(piece); from = to {
+		kind := kindOf(piece[from])
+		for to = from + 1; to < len(piece) && kindOf(piece[to]) == kind; to++ {
+		}
+		switch run := piece[from:to]; kind {
+		case digits:
+			all = append(all, string(run))
+		case dense:
+			all = appendPairs(all, run)
+		default:
+			all = appendLetters(all, run)
+		}
+	}
+	return all
+}
+
+type kind int
+
+const (
+	letters kind = iota
+	digits
+	dense // letters of scripts without spaces, and of Korean, whose particles are written without one
+)
+
+func kindOf(r rune) kind {
+	switch {
+	case unicode.IsNumber(r):
+		return digits
+	case r == 'ー' || unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai,
+		unicode.Lao, unicode.Khmer, unicode.Myanmar):
+		return dense
+	}
+	return letters
+}
+
+func appendPairs(all []string, run []rune) []string {
+	if len(run) == 1 {
+		return append(all, string(run))
+	}
+	for i := range run[1:] {
+		all = append(all, string(run[i:i+2]))
+	}
+	return all
+}
+
+// appendLetters appends letters, and their parts if they have inner capitals: "openInvoice" has "open" and "invoice",
+// "HTTPStatus" has "http" and "status". The plural of an abbreviation, such as "URLs", has no parts.
+func appendLetters(all []string, run []rune) []string {
+	whole := strings.ToLower(string(run))
+	if last := len(run) - 1; last > 1 && run[last] == 's' && !slices.ContainsFunc(run[:last], unicode.IsLower) {
+		return append(all, whole)
+	}
+	from := 0
+	for i := 1; i < len(run); i++ {
+		isEndOfLower := unicode.IsUpper(run[i]) && unicode.IsLower(run[i-1])
+		isEndOfUpper := i+1 < len(run) && unicode.IsUpper(run[i]) && unicode.IsUpper(run[i-1]) && unicode.IsLower(run[i+1])
+		if isEndOfLower || isEndOfUpper {
+			all = append(all, strings.ToLower(string(run[from:i])))
+			from = i
+		}
+	}
+	if from > 0 {
+		all = append(all, strings.ToLower(string(run[from:])))
+	}
+	return append(all, whole)
+}
