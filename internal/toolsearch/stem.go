@@ -16,8 +16,9 @@ func stem(word string) string {
 		word = word[:len(word)-1]
 	}
 	for _, ending := range []string{"ing", "ed"} {
-		if before, ok := strings.CutSuffix(word, ending); ok && len(before) > 2 && strings.ContainsAny(before, "aeiouy") &&
-			!strings.HasSuffix(word, "eed") {
+		before, ok := strings.CutSuffix(word, ending)
+		hasVowel := strings.ContainsAny(before, "aeiouy")
+		if ok && hasVowel && len(before) > 2 && !strings.HasSuffix(word, "eed") {
 			word = before
 			break
 		}

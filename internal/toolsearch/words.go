@@ -136,7 +136,7 @@ func appendPairs(all []string, run []rune) []string {
 	return all
 }
 
-// appendLetters appends letters, and their parts if they have inner capitals: "openInvoice" has "open" and "invoice",
+// appendLetters appends letters, and their parts if they have inner capitals: "GitHub" has "git" and "hub",
 // "HTTPStatus" has "http" and "status". The plural of an abbreviation, such as "URLs", has no parts.
 func appendLetters(all []string, run []rune) []string {
 	whole := strings.ToLower(string(run))
@@ -145,9 +145,9 @@ func appendLetters(all []string, run []rune) []string {
 	}
 	from := 0
 	for i := 1; i < len(run); i++ {
-		isEndOfLower := unicode.IsUpper(run[i]) && unicode.IsLower(run[i-1])
-		isEndOfUpper := i+1 < len(run) && unicode.IsUpper(run[i]) && unicode.IsUpper(run[i-1]) && unicode.IsLower(run[i+1])
-		if isEndOfLower || isEndOfUpper {
+		afterLower := unicode.IsLower(run[i-1])
+		lastOfUpper := unicode.IsUpper(run[i-1]) && i+1 < len(run) && unicode.IsLower(run[i+1])
+		if unicode.IsUpper(run[i]) && (afterLower || lastOfUpper) {
 			all = append(all, strings.ToLower(string(run[from:i])))
 			from = i
 		}
