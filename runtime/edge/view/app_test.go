@@ -38,3 +38,13 @@ func TestTheScriptHasTheTypesThatItDeclares(t *testing.T) {
 		t.Errorf("%v:\n%s", err, out)
 	}
 }
+
+func TestANameInWordsBeginsWithALargeLetter(t *testing.T) {
+	for name, want := range map[string]string{
+		"opened_at": "Opened at", "id": "ID", "größe": "Größe", "überfällig": "Überfällig", "": "", "_": "_", "時刻": "時刻",
+	} {
+		if got := labelOf(name); got != want {
+			t.Errorf("%q is shown as %q, want %q", name, got, want)
+		}
+	}
+}

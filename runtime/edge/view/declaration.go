@@ -3,6 +3,8 @@ package view
 import (
 	"cmp"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"hatchel/hcl"
 	"hatchel/hcl/schema"
@@ -99,7 +101,8 @@ func labelOf(name string) string {
 	if words == "" {
 		return name
 	}
-	return strings.ToUpper(words[:1]) + words[1:]
+	first, size := utf8.DecodeRuneInString(words)
+	return string(unicode.ToUpper(first)) + words[size:]
 }
 
 func columnOf(m *schema.Member, said *hcl.ViewColumn) column {
