@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io/fs"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -17,7 +18,7 @@ type skillReference struct {
 // pagePart is a page of the documentation, or some of its sections.
 type pagePart struct {
 	page     string
-	sections []string // the headings of its sections, as they are written; nil for the whole page
+	sections []string // the headings of its sections, as they are written, "" for what is before them; nil for the whole page
 }
 
 var skillReferences = []skillReference{
@@ -26,6 +27,12 @@ var skillReferences = []skillReference{
 	{"http", "HTTP APIs", []pagePart{{"http.md", []string{"Connect and authenticate", "Read", "Send", "Pages", "Retry",
 		"Files"}}}},
 	{"databases", "Databases", []pagePart{{"databases.md", []string{"Connect", "Query", "Change", "Values"}}}},
+	{"answers", "Formats, pages and masks", []pagePart{{"answers.md", []string{"", "Formats", "Members that the caller chooses",
+		"A maximum of tokens", "Pages"}}, {"masks.md", []string{"", "Which values", "What stands in place of a value",
+		"What a masked value may not do"}}}},
+	{"access", "Who may call what, and how often", []pagePart{{"access.md", []string{"Use the caller in a tool",
+		"Decide with policies"}}, {"resources-and-prompts.md", []string{"Serve a subset"}},
+		{"approvals.md", []string{"", "What the approver sees"}}, {"limits.md", []string{"", "Carry out a call once"}}}},
 	{"programs", "Programs and the sandbox", []pagePart{{"programs.md", nil}}},
 	{"files", "Files and CSV", []pagePart{{"files.md", nil}, {"reference/backends.md", []string{"`csv`", "`file`"}}}},
 	{"testing", "Testing", []pagePart{{"testing.md", nil}}},
@@ -42,7 +49,7 @@ var (
 
 // makeReferences returns the files in references by name, made of the directory of the documentation.
 func makeReferences(docs fs.FS) (map[string]string, error) {
-	files := map[string]string{}
+	texts := map[string]string{}
 	for _, r := range skillReferences {
 		text := "# " + r.title + "\n"
 		for _, p := range r.pages {
@@ -56,7 +63,11 @@ func makeReferences(docs fs.FS) (map[string]string, error) {
 			}
 			text += "\n" + strings.TrimSpace(found) + "\n"
 		}
-		files[r.name+".md"] = pageLink.ReplaceAllStringFunc(text, relink)
+		texts[r.name] = text
+	}
+	files := map[string]string{}
+	for name, text := range texts {
+		files[name+".md"] = pageLink.ReplaceAllStringFunc(text, func(link string) string { return relink(link, texts) })
 	}
 	return files, nil
 }
@@ -70,6 +81,10 @@ func (p *pagePart) cut(src string) (string, error) {
 		return body, nil
 	}
 	for _, wanted := range p.sections {
+		if wanted == "" {
+			out.WriteString(body[:at[0][0]])
+			continue
+		}
 		i := slices.IndexFunc(at, func(h [2]int) bool { return body[h[0]+len("## "):h[1]] == wanted })
 		if i < 0 {
 			return "", fmt.Errorf("%s has no section %q", p.page, wanted)
@@ -93,12 +108,14 @@ func sectionsOf(body string) (found [][2]int) {
 	return found
 }
 
-// relink keeps a link to another reference, and leaves the text of a link to what the skill does not have.
-func relink(link string) string {
+// relink keeps a link to a section of another reference, and leaves the text of a link to what the skill does not have.
+// The texts are those of the references by name.
+func relink(link string, texts map[string]string) string {
 	m := pageLink.FindStringSubmatch(link)
-	page, _, _ := strings.Cut(m[2], "#")
+	page, anchor, _ := strings.Cut(m[2], "#")
 	for _, r := range skillReferences {
-		if slices.ContainsFunc(r.pages, func(p pagePart) bool { return strings.HasSuffix(p.page, page) && page != "" }) {
+		has := slices.ContainsFunc(r.pages, func(p pagePart) bool { return p.page == page || path.Base(p.page) == path.Base(page) })
+		if page != "" && has && (anchor == "" || hasHeading(texts[r.name], anchor)) {
 			return "[" + m[1] + "](" + r.name + ".md)"
 		}
 	}
@@ -106,4 +123,17 @@ func relink(link string) string {
 		return link
 	}
 	return m[1]
+}
+
+var (
+	heading      = regexp.MustCompile(`(?m)^##+ (.*)$`)
+	noPartOfSlug = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
+)
+
+// hasHeading reports whether a text has the heading to which a link with an anchor goes.
+func hasHeading(text, anchor string) bool {
+	return slices.ContainsFunc(heading.FindAllStringSubmatch(text, -1), func(m []string) bool {
+		slug := noPartOfSlug.ReplaceAllString(strings.ToLower(m[1]), "")
+		return strings.ReplaceAll(slug, " ", "-") == anchor
+	})
 }

@@ -215,9 +215,15 @@ func (c *checker) requireFailure(at diag.Range) bool {
 	return true
 }
 
+// failWithoutResult reports an expectation of a structured result, where the answer is a text.
+func (c *checker) failWithoutResult(at diag.Range) {
+	c.fail(at, "No structured result", "The call gives only text, which text, text_matches and golden compare. In that, "+
+		"csvdecode(text) has the rows of CSV. The text is %s", c.shown())
+}
+
 func (c *checker) checkResult(at diag.Range, want any, part bool) {
 	if !c.out.hasValue {
-		c.fail(at, "No structured result", "The call gives only text: %s", c.shown())
+		c.failWithoutResult(at)
 		return
 	}
 	d := differences{part: part}

@@ -15,7 +15,7 @@ import (
 func (c *checker) checkMasked(at diag.Range, want any) {
 	parts := c.structured()
 	if parts == nil {
-		c.fail(at, "No structured result", "The call gives only text: %s", c.shown())
+		c.failWithoutResult(at)
 		return
 	}
 	members, _ := want.([]any)
