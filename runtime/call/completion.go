@@ -128,8 +128,9 @@ func (l *Completion) values(ctx context.Context, req *mcp.CompleteRequest) (valu
 	if failed != nil {
 		return nil, c.failureWriter().protocolError(failed)
 	}
+	safe := result.NewRedactor(l.Env.Scrubber, c.frame.Detect)
 	for i, v := range values {
-		values[i] = c.frame.Detect.Text(l.Env.Scrubber.Text(v))
+		values[i] = safe.Text(v)
 	}
 	return values, nil
 }

@@ -82,7 +82,7 @@ func (r *Resource) contents(uri string) writeDocument {
 		if err != nil {
 			return nil, failure.AsFault(err)
 		}
-		hide := func(text string) string { return f.Detect.Text(r.Env.Scrubber.Text(text)) }
+		safe := result.NewRedactor(r.Env.Scrubber, f.Detect)
 		dst = value.AppendString(append(dst, `"contents":[{"uri":`...), uri)
 		dst = mcp.AppendMember(dst, "mimeType", r.Resource.MediaType(uri, v))
 		size := 0
@@ -92,17 +92,17 @@ func (r *Resource) contents(uri string) writeDocument {
 			dst = append(base64.StdEncoding.AppendEncode(append(dst, `,"blob":"`...), r.Env.Scrubber.Bytes(v)), '"')
 		case string:
 			size = len(v)
-			dst = value.AppendString(append(dst, `,"text":`...), hide(v))
+			dst = value.AppendString(append(dst, `,"text":`...), safe.Text(v))
 		default:
 			b, err := value.AppendJSON(nil, v)
 			if err != nil {
 				_, err = result.AppendText(nil, v)
 				return nil, failure.AsFault(err)
 			}
-			b = f.Detect.JSON(r.Env.Scrubber.JSON(b))
+			b = safe.JSON(b)
 			if list, ok := rows.Find(b, r.Resource.Body.Type()); ok && r.Resource.Format != "" {
 				if table, ok := list.Write(r.Resource.Format, r.Resource.Body.Type()); ok {
-					b = r.Env.Scrubber.Bytes(table.Whole())
+					b = safe.Bytes(table.Whole())
 				}
 			}
 			size = len(b)

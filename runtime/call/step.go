@@ -245,7 +245,7 @@ func (s *Step) doChecked(call *adapters.Call) (output any, change adapters.Chang
 func (s *Step) doGuarded(call *adapters.Call) (any, error) {
 	if s.Decl.Backend.Effects.Upstream != "" {
 		client := call.Client
-		call.Client = &scrubbedClient{client, s.operation.Env.Scrubber, call.Frame.Detect}
+		call.Client = &redactedClient{client, result.NewRedactor(s.operation.Env.Scrubber, call.Frame.Detect)}
 		defer func() { call.Client = client }()
 	}
 	asker, ok := call.Asker.(*stepAsker)

@@ -8,7 +8,6 @@ import (
 	"hatchel/adapters"
 	"hatchel/adapters/scrub"
 	"hatchel/hcl"
-	"hatchel/hcl/eval"
 	"hatchel/hcl/value"
 	"hatchel/internal/ctxtime"
 	"hatchel/runtime/edge/mcp"
@@ -71,6 +70,11 @@ func (b *builtin) Plan(call *adapters.Call) (effects []adapters.Effect, err erro
 	return adapters.PlanEffects(kind, "", plan), err
 }
 
+// redactor returns what removes from texts of a call what its client must not read.
+func (b *builtin) redactor(call *adapters.Call) result.Redactor {
+	return result.NewRedactor(b.scrubber, call.Frame.Detect)
+}
+
 // reportProgress reports to the client how far the call is.
 func (b *builtin) reportProgress(block *hcl.Progress, call *adapters.Call) error {
 	done, err := evalNumber(block.Done, call.Frame)
@@ -83,7 +87,7 @@ func (b *builtin) reportProgress(block *hcl.Progress, call *adapters.Call) error
 	}
 	text := ""
 	if block.Message != nil {
-		text = call.Frame.Detect.Text(b.scrubber.Text(failure.Render(block.Message, call.Frame)))
+		text = b.redactor(call).Text(failure.Render(block.Message, call.Frame))
 	}
 	call.Progress(done, total, text)
 	return nil
@@ -113,7 +117,7 @@ func (b *builtin) log(block *hcl.Log, call *adapters.Call) (err error) {
 	} else if data, err = evalJSON(block.Data, call.Frame); err != nil {
 		return err
 	}
-	call.Log(block.Level, block.Logger, call.Frame.Detect.JSON(b.scrubber.JSON(data)))
+	call.Log(block.Level, block.Logger, b.redactor(call).JSON(data))
 	return nil
 }
 
@@ -142,14 +146,14 @@ func wait(ctx context.Context, block *hcl.Wait, call *adapters.Call) error {
 
 // protocolError returns the error of the protocol that answers the request.
 func (b *builtin) protocolError(block *hcl.ProtocolFault, call *adapters.Call) error {
-	e := &mcp.Error{Code: block.Code, Message: call.Frame.Detect.Text(
-		b.scrubber.Text(failure.Render(block.Message, call.Frame)))}
+	e := &mcp.Error{Code: block.Code, Message: b.redactor(call).Text(
+		failure.Render(block.Message, call.Frame))}
 	if block.Data != nil {
 		data, err := evalJSON(block.Data, call.Frame)
 		if err != nil {
 			return err
 		}
-		e.Data = call.Frame.Detect.JSON(b.scrubber.JSON(data))
+		e.Data = b.redactor(call).JSON(data)
 	}
 	return e
 }
@@ -270,19 +274,18 @@ func (l *lockedClient) Log(level, logger string, data []byte) {
 	l.client.Log(level, logger, data)
 }
 
-// scrubbedClient is a client that reads no secrets of what another server tells it.
-type scrubbedClient struct {
+// redactedClient is a client that does not read what it must not of what another server tells it.
+type redactedClient struct {
 	adapters.Client
-	scrubber *scrub.Scrubber
-	detect   *eval.Detector
+	safe result.Redactor
 }
 
 // Progress implements adapters.Client.
-func (c *scrubbedClient) Progress(done, total float64, message string) {
-	c.Client.Progress(done, total, c.detect.Text(c.scrubber.Text(message)))
+func (c *redactedClient) Progress(done, total float64, message string) {
+	c.Client.Progress(done, total, c.safe.Text(message))
 }
 
 // Log implements adapters.Client.
-func (c *scrubbedClient) Log(level, logger string, data []byte) {
-	c.Client.Log(level, logger, c.detect.JSON(c.scrubber.JSON(data)))
+func (c *redactedClient) Log(level, logger string, data []byte) {
+	c.Client.Log(level, logger, c.safe.JSON(data))
 }

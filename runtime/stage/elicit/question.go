@@ -8,6 +8,7 @@ import (
 	"hatchel/hcl/value"
 	"hatchel/runtime/edge/mcp"
 	"hatchel/runtime/stage/failure"
+	"hatchel/runtime/stage/result"
 )
 
 // Question returns an ask as the request that the client gets.
@@ -31,7 +32,7 @@ func (x *Exchange) Question(a *hcl.Ask, f *hcl.Frame) (mcp.Question, error) {
 	if err != nil {
 		return q, failure.AsFault(err)
 	}
-	q.Params = appendTrace(f.Detect.JSON(x.writer.Scrubber.JSON(q.Params)), x.call.Traceparent())
+	q.Params = appendTrace(result.NewRedactor(x.writer.Scrubber, f.Detect).JSON(q.Params), x.call.Traceparent())
 	return q, nil
 }
 

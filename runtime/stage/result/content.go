@@ -19,7 +19,7 @@ import (
 
 // AppendBlock appends one content block of the protocol.
 func (w *Writer) AppendBlock(dst []byte, b *hcl.Content, f *hcl.Frame) ([]byte, error) {
-	r := renderer{frame: f, scrubber: w.Scrubber, detect: f.Detect}
+	r := renderer{frame: f, safe: NewRedactor(w.Scrubber, f.Detect), scrubber: w.Scrubber}
 	switch b.Kind {
 	case "text":
 		dst = w.appendTextBlock(dst, r.text(b.Text), f)
@@ -27,7 +27,7 @@ func (w *Writer) AppendBlock(dst []byte, b *hcl.Content, f *hcl.Frame) ([]byte, 
 		dst = value.AppendString(append(dst, `{"type":"resource_link","uri":`...), r.expr(b.URI))
 		dst = value.AppendString(append(dst, `,"name":`...), r.expr(b.Name))
 		dst = mcp.AppendMember(dst, "title", r.expr(b.Title))
-		dst = mcp.AppendMember(dst, "description", f.Detect.Text(w.Scrubber.Text(string(r.text(b.Description)))))
+		dst = mcp.AppendMember(dst, "description", r.safe.Text(string(r.text(b.Description))))
 		dst = mcp.AppendMember(dst, "mimeType", b.MimeType)
 		if b.Size > 0 {
 			dst = strconv.AppendInt(append(dst, `,"size":`...), int64(b.Size), 10)
@@ -72,9 +72,9 @@ func AppendAnnotations(dst []byte, a *hcl.Annotations, s *scrub.Scrubber, f *hcl
 	if a.Priority != nil {
 		members = strconv.AppendFloat(append(members, `,"priority":`...), *a.Priority, 'f', -1, 64)
 	}
-	r := renderer{frame: f, scrubber: s}
+	r := renderer{frame: f, safe: NewRedactor(s, nil), scrubber: s}
 	if f != nil {
-		r.detect = f.Detect
+		r.safe = NewRedactor(s, f.Detect)
 	}
 	members = mcp.AppendMember(members, "lastModified", r.expr(a.LastModified))
 	members = bytes.TrimPrefix(members, []byte{','})
@@ -84,9 +84,9 @@ func AppendAnnotations(dst []byte, a *hcl.Annotations, s *scrub.Scrubber, f *hcl
 // renderer renders parts of a content block until one fails. What is not declared is empty.
 type renderer struct {
 	frame    *hcl.Frame
-	scrubber *scrub.Scrubber
-	detect   *eval.Detector // of the caller; nil for none
-	err      error          // of the part that failed
+	safe     Redactor
+	scrubber *scrub.Scrubber // of data, in which nothing is detected
+	err      error           // of the part that failed
 }
 
 func (r *renderer) text(t *hcl.TextTemplate) (text []byte) {
@@ -101,7 +101,7 @@ func (r *renderer) expr(e *hcl.StringExpr) (text string) {
 	if e != nil && r.err == nil {
 		text, r.err = e.Render(r.frame)
 	}
-	return r.detect.Text(r.scrubber.Text(text))
+	return r.safe.Text(text)
 }
 
 // base64 returns data as it is sent, without secrets: they are removed before the data is encoded. What it looks like
@@ -152,12 +152,12 @@ func (w *Writer) Truncate(text []byte, hint string) []byte {
 
 // Message returns a message as it leaves the process: without secrets and what d detects, and truncated without a hint.
 func (w *Writer) Message(text string, d *eval.Detector) string {
-	return string(w.Truncate(d.Bytes(w.Scrubber.Bytes([]byte(text))), ""))
+	return string(w.Truncate(NewRedactor(w.Scrubber, d).Bytes([]byte(text)), ""))
 }
 
 // modelText returns a text as the model of a caller receives it.
 func (w *Writer) modelText(text []byte, f *hcl.Frame) string {
-	return string(w.truncateForModel(f.Detect.Bytes(w.Scrubber.Bytes(text))))
+	return string(w.truncateForModel(NewRedactor(w.Scrubber, f.Detect).Bytes(text)))
 }
 
 // truncateForModel shortens a text of a result, which is no message, to the maximum of bytes and of tokens.

@@ -18,55 +18,79 @@ import (
 // maxStructuredFactor limits a structured result to a multiple of the maximum text.
 const maxStructuredFactor = 4
 
-// Encode encodes the reply to a call without secrets and within the size limits for a model. A text that is
-// too long is truncated, and a list that is too long is cut; any other structured result is sent
-// completely or not at all.
+// Encode encodes the reply to a call within the size limits for a model. A text that is too long is truncated, and a
+// list that is too long is cut; any other structured result is sent completely or not at all. Pages, projections and
+// formats are steps of it: each result loses its secrets and what its detectors find here, and nowhere else.
 func (s *Shaper) Encode(r *Result, input map[string]any) (err error) {
-	if r.Page != nil {
-		if err := s.encodePage(r, input); err != nil {
+	safe := NewRedactor(s.Scrubber, r.Detect)
+	if r.Page != nil || r.HasValue && (s.defaults.structured || !r.HasText) {
+		if err := s.encodeValue(r, input); err != nil {
 			return err
 		}
-		s.addNote(r, !r.textIsResult && s.tool.Format(input) != "json")
-		return nil
-	}
-	if r.HasValue && (s.defaults.structured || !r.HasText) {
-		if err := s.Project(r, input); err != nil {
+		if err := s.checkDetected(r); err != nil {
 			return err
 		}
-		if r.Structured, err = value.AppendJSON(r.Structured, r.Value); err != nil {
-			return failure.AsFault(explainJSON(err))
-		}
-		if limit := maxStructuredFactor * s.MaxText; s.defaults.structured && len(r.Structured) > limit {
-			size := len(r.Structured)
-			if r.Structured = cutList(r.Structured, limit); r.Structured == nil {
-				return s.tooLargeError(hcl.Size(size).String(), hcl.Size(limit).String()+", four times max_text")
-			}
-			r.Cut = &adapters.Cut{Limit: "4 * max_text = " + hcl.Size(limit).String()}
-		}
-		r.Structured = r.Detect.JSON(s.Scrubber.JSON(r.Structured))
+		r.Structured = safe.JSON(r.Structured)
 	}
 	table := false
 	switch text, isText := r.Value.(string); {
 	case r.HasBlocks || r.HasText || !r.HasValue:
-	case isText:
+	case isText && r.Page == nil:
 		r.Text = append(r.Text, text...)
-	case s.MaxTokens > 0 || s.tool.HasTables():
+	case s.MaxTokens > 0 || s.tool.HasTables() || r.Page != nil:
 		if table, err = s.encodeRows(r, input); err != nil {
 			return err
 		}
 	default:
 		s.useAsText(r)
 	}
-	if err := r.Detect.CheckSize(len(r.Text) + len(r.Blocks) + len(r.Structured)); err != nil {
-		return &adapters.Fault{Message: err.Error(), Change: adapters.ChangeDone}
+	if err := s.checkDetected(r); err != nil {
+		return err
 	}
-	r.Text = s.truncateForModel(r.Detect.Bytes(s.Scrubber.Bytes(r.Text)))
-	s.addNote(r, table)
+	r.Text = s.truncateForModel(safe.Bytes(r.Text))
+	s.addNotes(r, table)
 	return nil
 }
 
-// addNote says which limit has cut the result: in the last line of a table, or in a text of its own.
-func (s *Shaper) addNote(r *Result, table bool) {
+// encodeValue encodes the structured result: the part of it that is on the page, and the members that the call has
+// chosen.
+func (s *Shaper) encodeValue(r *Result, input map[string]any) (err error) {
+	if r.Page == nil {
+		if err := s.Project(r, input); err != nil {
+			return err
+		}
+	}
+	if r.Structured, err = value.AppendJSON(r.Structured, r.Value); err != nil {
+		return failure.AsFault(explainJSON(err))
+	}
+	if r.Page != nil {
+		return s.selectPage(r, input)
+	}
+	if limit := maxStructuredFactor * s.MaxText; s.defaults.structured && len(r.Structured) > limit {
+		size := len(r.Structured)
+		if r.Structured = cutList(r.Structured, limit); r.Structured == nil {
+			return s.tooLargeError(hcl.Size(size).String(), hcl.Size(limit).String()+", four times max_text")
+		}
+		r.Cut = &adapters.Cut{Limit: "4 * max_text = " + hcl.Size(limit).String()}
+	}
+	return nil
+}
+
+// checkDetected fails for a result that is too large to be looked through.
+func (s *Shaper) checkDetected(r *Result) error {
+	if err := r.Detect.CheckSize(r.Size()); err != nil {
+		return &adapters.Fault{Message: err.Error(), Change: adapters.ChangeDone}
+	}
+	return nil
+}
+
+// addNotes says how the call goes on, and which limit has cut the result: in the last line of a table, or in a text of
+// its own.
+func (s *Shaper) addNotes(r *Result, table bool) {
+	if table && r.Page != nil && r.Page.cursor != "" {
+		r.Text = rows.AppendNotice(r.Text, fmt.Appendf(nil, "%d rows. For the next, call %s with the same arguments "+
+			"and cursor = %q", r.Page.Rows, s.tool.Name, r.Page.cursor))
+	}
 	if r.Cut == nil {
 		return
 	}
@@ -149,7 +173,7 @@ func (w *Writer) EncodeMeta(r *Result) mcp.Appender {
 	if r.Cut == nil && r.Failures.Failed == 0 && w.Source == "" && len(r.Meta) <= len("{}") {
 		return nil
 	}
-	b := appendMembers(w.appendSource([]byte{'{'}, r.Received), r.Detect.JSON(w.Scrubber.JSON(r.Meta)))
+	b := appendMembers(w.appendSource([]byte{'{'}, r.Received), NewRedactor(w.Scrubber, r.Detect).JSON(r.Meta))
 	if r.Cut != nil {
 		b = append(value.AppendString(append(b, `"truncated":`...), r.Cut.Limit), ',')
 	}

@@ -3,7 +3,6 @@ package result
 import (
 	"bytes"
 	"fmt"
-	"sort"
 	"strings"
 
 	"hatchel/adapters"
@@ -11,7 +10,6 @@ import (
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 	"hatchel/internal/digest"
-	"hatchel/runtime/stage/failure"
 	"hatchel/runtime/stage/rows"
 )
 
@@ -26,6 +24,10 @@ type Page struct {
 
 	// Seal returns the cursor of the page after the row with a position, when as many rows were delivered.
 	Seal func(delivered int, position []byte) (string, error)
+
+	all    rows.List // that the backend has returned, before secrets are removed
+	from   int       // the index of the first row of the page
+	cursor string    // of the page after this one; empty when there is none
 }
 
 const (
@@ -94,58 +96,38 @@ func errRowsChanged() error {
 	return pageError("The rows before this page have changed. Repeat the call without cursor to begin again.")
 }
 
-// encodePage encodes a page: as many rows as it may have and as fit, and a cursor if there are more.
-func (s *Shaper) encodePage(r *Result, input map[string]any) error {
-	encoded, err := value.AppendJSON(nil, r.Value)
-	if err != nil {
-		return failure.AsFault(explainJSON(err))
-	}
-	list, ok := rows.Find(encoded, s.resultType())
-	if !ok || list.Member != "" {
+// selectPage makes the encoded result the rows that may be on the page, of which encodeRows delivers as many as fit.
+func (s *Shaper) selectPage(r *Result, input map[string]any) error {
+	p, found := r.Page, false
+	p.all, found = rows.Find(r.Structured, s.resultType())
+	if !found || p.all.Member != "" {
 		return pageError("Pages are of a list, and the result is another value." + definitionMistake)
 	}
-	p := r.Page
-	from, to, err := p.window(&list)
+	from, to, err := p.window(&p.all)
 	if err != nil {
 		return err
 	}
-	part := list.Slice(from, to)
+	p.from = from
+	r.Structured = p.all.Slice(from, to)
 	if names := s.tool.Fields(input); names != nil {
-		part = rows.Project(part, names, nil)
+		r.Structured = rows.Project(r.Structured, names, nil)
 	}
-	t := s.projectedType(input)
-	if err := r.Detect.CheckSize(len(part)); err != nil {
-		return &adapters.Fault{Message: err.Error(), Change: adapters.ChangeDone}
-	}
-	shown, _ := rows.Find(r.Detect.JSON(s.Scrubber.JSON(part)), t)
-	first := shown.First
-	written, table := shown.Write(s.tool.Format(input), t)
-	if table {
-		first = written.First
-	}
-	n := shown.Len()
-	if limit := max(s.MaxText-pageReserve, s.MaxText/2); n > 1 && !s.fits(first(n), limit) {
-		n = max(sort.Search(n, func(n int) bool { return !s.fits(first(n+1), limit) }), 1)
-	}
+	return nil
+}
+
+// finishPage makes the result the page with the first rows of those that may be on it, and finds the cursor for the
+// rows after these.
+func (s *Shaper) finishPage(r *Result, first []byte, n int) (err error) {
+	p := r.Page
 	p.Rows = n
-	cursor, err := s.nextCursor(r, &list, from+n)
-	if err != nil {
+	if p.cursor, err = s.nextCursor(r, &p.all, p.from+n); err != nil {
 		return err
 	}
-	r.Structured = append(append(r.Structured, `{"rows":`...), shown.First(n)...)
-	r.Structured = append(r.Structured, `,"next_cursor":`...)
-	if cursor == "" {
+	r.Structured = append(append([]byte(`{"rows":`), first...), `,"next_cursor":`...)
+	if p.cursor == "" {
 		r.Structured = append(r.Structured, "null}"...)
 	} else {
-		r.Structured = append(value.AppendString(r.Structured, cursor), '}')
-	}
-	if !table {
-		return s.useWholeAsText(r)
-	}
-	r.Text = s.truncateForModel(s.Scrubber.Bytes(append(r.Text, first(n)...)))
-	if cursor != "" {
-		r.Text = rows.AppendNotice(r.Text, fmt.Appendf(nil, "%d rows. For the next, call %s with the same arguments "+
-			"and cursor = %q", n, s.tool.Name, cursor))
+		r.Structured = append(value.AppendString(r.Structured, p.cursor), '}')
 	}
 	return nil
 }

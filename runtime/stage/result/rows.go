@@ -37,8 +37,8 @@ func (s *Shaper) projectedType(input map[string]any) *schema.Type {
 	return t
 }
 
-// encodeRows makes the text of a result that has a format or a maximum of tokens. A list ends after the last element
-// that fits, and has at least one. Table reports that the text is a table.
+// encodeRows makes the text of a result that has a format, a maximum of tokens or pages. A list ends after the last
+// element that fits, and has at least one. Table reports that the text is a table.
 func (s *Shaper) encodeRows(r *Result, input map[string]any) (table bool, err error) {
 	t := s.projectedType(input)
 	list, ok := rows.Find(r.Structured, t)
@@ -51,12 +51,22 @@ func (s *Shaper) encodeRows(r *Result, input map[string]any) (table bool, err er
 		first = written.First
 	}
 	limit := s.MaxText
-	if !table && s.defaults.structured {
+	switch {
+	case r.Page != nil:
+		limit = max(limit-pageReserve, limit/2)
+	case !table && s.defaults.structured:
 		limit = maxStructuredFactor * s.MaxText // the text is truncated to MaxText on its own
 	}
 	n := list.Len()
-	if n > 1 && !s.fits(first(n), limit) {
-		n = max(sort.Search(n, func(n int) bool { return !s.fits(first(n+1), limit) }), 1)
+	if fit := func(n int) bool { return s.fits(first(n), limit) }; n > 1 && !fit(n) {
+		n = max(sort.Search(n, func(n int) bool { return !fit(n + 1) }), 1)
+	}
+	switch {
+	case r.Page != nil:
+		if err := s.finishPage(r, list.First(n), n); err != nil {
+			return false, err
+		}
+	case n < list.Len():
 		r.Cut = &adapters.Cut{Limit: "max_tokens = " + strconv.Itoa(s.MaxTokens)}
 		if len(first(n+1)) > limit {
 			r.Cut.Limit = "max_text = " + hcl.Size(limit).String()

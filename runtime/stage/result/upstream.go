@@ -57,12 +57,12 @@ func joinViolations(violations []schema.Violation) string {
 // appendUpstream appends the blocks of another server as an array. All texts together are truncated as one text is, and
 // the texts after the limit are left out. Data with a secret is left out and counted: without the secret it is no data.
 func (w *Writer) appendUpstream(dst []byte, c *adapters.Content, f *hcl.Frame) (out []byte, leftOut int) {
-	hide := func(text string) string { return f.Detect.Text(w.Scrubber.Text(text)) }
+	safe := NewRedactor(w.Scrubber, f.Detect)
 	texts, size := make([][]byte, len(c.Blocks)), 0
 	hasSecret := make([]bool, len(c.Blocks))
 	for i := range c.Blocks {
 		if b := &c.Blocks[i]; b.IsText() {
-			texts[i] = f.Detect.Bytes(w.Scrubber.Bytes([]byte(b.Text)))
+			texts[i] = safe.Bytes([]byte(b.Text))
 			size += len(texts[i])
 		} else if hasSecret[i] = w.Scrubber.Text(b.Data) != b.Data; hasSecret[i] {
 			leftOut++
@@ -97,7 +97,7 @@ func (w *Writer) appendUpstream(dst []byte, c *adapters.Content, f *hcl.Frame) (
 		}
 		left -= len(text)
 		begin()
-		dst = b.AppendJSON(dst, enclose(text, c.Delimiter), hide)
+		dst = b.AppendJSON(dst, enclose(text, c.Delimiter), safe.Text)
 	}
 	if len(notices) > 0 {
 		begin()
