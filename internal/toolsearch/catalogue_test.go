@@ -1,6 +1,7 @@
 package toolsearch_test
 
 import (
+	_ "embed"
 	"strings"
 	"testing"
 
@@ -136,11 +137,54 @@ func generated() (tools []toolsearch.Tool) {
 	return tools
 }
 
-func catalogue(t testing.TB) (tools []toolsearch.Tool, written int) {
-	t.Helper()
-	tools = generated()
-	if len(tools) != 700 {
-		t.Fatalf("%d tools are generated", len(tools))
+//go:embed testdata/tools.txt
+var toolsFile string
+
+//go:embed testdata/questions.txt
+var questionsFile string
+
+// lines returns the lines of a file of testdata, cut at their bars.
+func lines(file string) (all [][]string) {
+	for line := range strings.Lines(file) {
+		if line = strings.TrimSpace(line); line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		parts := strings.Split(line, "|")
+		for i := range parts {
+			parts[i] = strings.TrimSpace(parts[i])
+		}
+		all = append(all, parts)
 	}
-	return tools, written
+	return all
+}
+
+// written returns 300 tools of testdata.
+func written() (tools []toolsearch.Tool) {
+	for _, part := range lines(toolsFile) {
+		tool := toolsearch.Tool{Name: part[0], Title: part[1], Description: part[2]}
+		for text := range strings.SplitSeq(part[3], ";") {
+			var input toolsearch.Input
+			text, input.Description, _ = strings.Cut(strings.TrimSpace(text), ": ")
+			name, values, hasValues := strings.Cut(text, "=")
+			if input.Name = name; hasValues {
+				input.Values = strings.Split(values, "/")
+			}
+			tool.Inputs = append(tool.Inputs, input)
+		}
+		tools = append(tools, tool)
+	}
+	return tools
+}
+
+// catalogue returns 1,000 tools: written ones, and generated ones after them.
+func catalogue(t testing.TB) []toolsearch.Tool {
+	t.Helper()
+	tools, isNamed := append(written(), generated()...), map[string]bool{}
+	for _, tool := range tools {
+		isNamed[tool.Name] = true
+	}
+	if len(tools) != 1000 || len(isNamed) != 1000 {
+		t.Fatalf("the catalogue has %d tools with %d names", len(tools), len(isNamed))
+	}
+	return tools
 }

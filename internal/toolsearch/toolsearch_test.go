@@ -139,7 +139,7 @@ func TestHiddenToolsMoveNoRank(t *testing.T) {
 
 // TestEveryIndexFindsTheSame compares 100 indexes, whose maps have 100 orders.
 func TestEveryIndexFindsTheSame(t *testing.T) {
-	tools, _ := catalogue(t)
+	tools := catalogue(t)
 	tools = tools[:100]
 	const query = "monthly report of open customer orders by region with status and total"
 	want := toolsearch.New(tools).Scored(query, nil, 100)
@@ -189,7 +189,7 @@ func FuzzFind(f *testing.F) {
 
 // TestTheIndexTakesAtMost2KiBATool measures 1,000 tools.
 func TestTheIndexTakesAtMost2KiBATool(t *testing.T) {
-	tools, _ := catalogue(t)
+	tools := catalogue(t)
 	used := func() uint64 {
 		runtime.GC()
 		var m runtime.MemStats
