@@ -140,9 +140,6 @@ func generated() (tools []toolsearch.Tool) {
 //go:embed testdata/tools.txt
 var toolsFile string
 
-//go:embed testdata/questions.txt
-var questionsFile string
-
 // lines returns the lines of a file of testdata, cut at their bars.
 func lines(file string) (all [][]string) {
 	for line := range strings.Lines(file) {

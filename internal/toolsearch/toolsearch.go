@@ -4,6 +4,7 @@ package toolsearch
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -23,6 +24,14 @@ const (
 // maxRepeats is how often a word counts in one field. BM25 alone would put a description that repeats the words of a
 // question 500 times above the tool that is named after them.
 const maxRepeats = 2
+
+// weightOfRelated is what a synonym counts, and a word with another ending, such as "shipment" for "ship". Of these one
+// is the beginning of the other, of at least minRoot bytes, and what follows has at most maxEnding.
+const (
+	weightOfRelated = 0.3
+	minRoot         = 4
+	maxEnding       = 5
+)
 
 // The weights of the fields, in halves: whole numbers have sums that do not depend on their order.
 const (
@@ -50,6 +59,7 @@ type Index struct {
 	names    []string
 	lengths  []int // the number of words of each tool, by weight
 	postings map[string][]posting
+	terms    []string // those of postings, sorted
 }
 
 // posting is a tool that has a word, and how often, by weight.
@@ -82,6 +92,7 @@ func New(tools []Tool) *Index {
 	for term, found := range x.postings {
 		x.postings[term] = slices.Clip(found)
 	}
+	x.terms = slices.Sorted(maps.Keys(x.postings))
 	return x
 }
 
@@ -139,22 +150,14 @@ func (x *Index) Scored(query string, visible func(tool int) bool, limit int) []M
 			total += x.lengths[i]
 		}
 	}
-	scores := make([]float64, len(x.names))
+	scores, counts := make([]float64, len(x.names)), make([]float64, len(x.names))
 	for _, term := range queryTerms(query) {
-		found := x.postings[term]
-		having := 0
-		for _, p := range found {
-			if shown[p.tool] {
-				having++
-			}
-		}
+		having := x.count(term, shown, counts)
 		rarity := math.Log(1 + (float64(number-having)+0.5)/(float64(having)+0.5))
-		for _, p := range found {
-			if shown[p.tool] {
-				length := float64(x.lengths[p.tool]*number) / float64(total)
-				count := float64(p.count) / weightOfDescription
-				scores[p.tool] += rarity * count * (saturation + 1) /
-					(count + saturation*(1-lengthPart+lengthPart*length))
+		for i, count := range counts {
+			if count > 0 {
+				length := float64(x.lengths[i]*number) / float64(total)
+				scores[i] += rarity * count * (saturation + 1) / (count + saturation*(1-lengthPart+lengthPart*length))
 			}
 		}
 	}
@@ -175,4 +178,36 @@ func (x *Index) Scored(query string, visible func(tool int) bool, limit int) []M
 		matches = slices.Insert(matches, 0, Match{named, scores[named]})
 	}
 	return matches[:max(0, min(limit, len(matches)))]
+}
+
+// count sets how often each tool that is shown has a term or a related one, and returns how many have any: to the one
+// who asks they are the same thing, so they are as frequent as one.
+func (x *Index) count(term string, shown []bool, counts []float64) (having int) {
+	clear(counts)
+	add := func(term string, weight float64) {
+		for _, p := range x.postings[term] {
+			if shown[p.tool] {
+				if counts[p.tool] == 0 {
+					having++
+				}
+				counts[p.tool] += weight * float64(p.count) / weightOfDescription
+			}
+		}
+	}
+	add(term, 1)
+	for _, other := range synonyms()[term] {
+		add(other, weightOfRelated)
+	}
+	if len(term) < minRoot {
+		return having
+	}
+	for end := max(minRoot, len(term)-maxEnding); end < len(term); end++ {
+		add(term[:end], weightOfRelated)
+	}
+	for at, _ := slices.BinarySearch(x.terms, term); at < len(x.terms) && strings.HasPrefix(x.terms[at], term); at++ {
+		if longer := x.terms[at]; longer != term && len(longer)-len(term) <= maxEnding {
+			add(longer, weightOfRelated)
+		}
+	}
+	return having
 }

@@ -140,7 +140,7 @@ func TestHiddenToolsMoveNoRank(t *testing.T) {
 // TestEveryIndexFindsTheSame compares 100 indexes, whose maps have 100 orders.
 func TestEveryIndexFindsTheSame(t *testing.T) {
 	tools := catalogue(t)
-	tools = tools[:100]
+	tools = tools[:50]
 	const query = "monthly report of open customer orders by region with status and total"
 	want := toolsearch.New(tools).Scored(query, nil, 100)
 	for range 99 {

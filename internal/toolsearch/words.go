@@ -8,30 +8,51 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// stopWords are words of questions that do not say what is asked for. Descriptions of tools seldom have them, so that
-// without this list they would count most.
-var stopWords = strings.Fields(`a about all am an and any are as at be been being by can could did do does for from had
-	has have how i if in into is it its let like may me must my need not of on or our over please shall she he should
-	show some tell than that the their them then there these they this those to us was we were what when where which
-	who whom whose why will with would want you your`)
+// stopWords are words of questions that do not say what is asked for: common words of English, and those of requests and
+// of time. Descriptions of tools seldom have them, so that without this list they would count most.
+var stopWords = strings.Fields(`a about above again against ago all also always am an and another any anybody
+	anyone anything are arent as at be because been being below between both but by can cannot cant could day
+	days did didnt do does doesnt doing dont each else ever every everybody everyone everything few find for
+	from further get gets give given go goes got had has hasnt have havent having he her here hers him his hour
+	hours how i if in into is isnt it its just know last let like look looks made make makes many may me might
+	minute minutes month months more most much must my need needs never new next no nobody nor not nothing now
+	of ok once only or other ought our ours own please put right same say says see shall she should show so some
+	somebody someone something soon still such take tell than thank thanks that thats the their them then there
+	these they thing things this those through to today together tomorrow tonight too until us use used using
+	very want wants was wasnt way we week weeks were werent what whats when where which while who whom whose why
+	will with within without wont would year years yes yesterday yet you your yours`)
 
-// queryTerms returns each term of a query once, without stop words unless it has nothing else.
+// negations are stop words after which the next word is negated.
+var negations = strings.Fields(`arent cannot cant didnt doesnt dont hasnt havent isnt never not wasnt werent
+	wont`)
+
+// queryTerms returns each term of a query once, without stop words unless it has nothing else. What is negated is also
+// looked for with un-: "not paid" is "unpaid".
 func queryTerms(query string) []string {
 	var all, telling []string
+	isNegated := false
 	for _, word := range words(query) {
-		term := stem(word)
-		if slices.Contains(all, term) {
+		all = appendNew(all, stem(word))
+		if slices.Contains(stopWords, word) {
+			isNegated = isNegated || slices.Contains(negations, word)
 			continue
 		}
-		all = append(all, term)
-		if !slices.Contains(stopWords, word) {
-			telling = append(telling, term)
+		if telling = appendNew(telling, stem(word)); isNegated {
+			telling = appendNew(telling, stem("un"+word))
 		}
+		isNegated = false
 	}
 	if len(telling) == 0 {
 		return all
 	}
 	return telling
+}
+
+func appendNew(terms []string, term string) []string {
+	if slices.Contains(terms, term) {
+		return terms
+	}
+	return append(terms, term)
 }
 
 // words returns the words of a text in lower case and without accents. A name is split at marks, digits and capitals; a
