@@ -34,6 +34,7 @@ type Server struct {
 	Proxies       *TrustedProxies
 	Health        *HealthAccess
 	WellKnown     map[string]string // texts below /.well-known/, by name
+	Card          *Card             // nil for none
 	Lenience      schema.Lenience   // what calls may send beyond the types of tools
 }
 
@@ -123,6 +124,7 @@ func (s *Server) spec(call *eval.Scope) decode.Spec {
 			"input of that name or accepts every name.", keepArgumentName),
 		s.healthField(call),
 		s.wellKnownField(),
+		s.cardField(),
 		iconsField(&s.Icons, "Icons of the server."),
 	}
 }
@@ -182,7 +184,11 @@ func iconsField(dst *[]*Icon, doc string) decode.Field {
 func (l *loader) decodeServer() {
 	s := &l.globals.server
 	l.onlyBlock("server", func(d *decode.Decoder, b sourceBlock) {
+		before := len(d.Diags)
 		d.Body(b.Block, s.spec(l.base.DuringCall().With("caller", callerRoot())))
+		if len(d.Diags) == before {
+			s.checkCard(d, b.Block)
+		}
 	})
 	s.Name, s.Version = cmp.Or(s.Name, "hatchel"), cmp.Or(s.Version, "0.0.0")
 	if s.PageSize <= 0 {

@@ -75,6 +75,9 @@ func (l *loader) decodeToolsets() {
 		if !exposedNamePattern.MatchString(t.Name) || strings.Trim(t.Name, ".") == "" {
 			d.Errorf(b.LabelRanges[0], "Invalid toolset name", "The name of a toolset is part of its URL, "+
 				"/mcp/<name>: 1 to 64 letters, digits, _, - and ., not only dots, not %q.", t.Name)
+		} else if t.Name == cardToolset {
+			d.Errorf(b.LabelRanges[0], "Reserved name", "/mcp/%s is the card of the server: choose another name.",
+				t.Name)
 		}
 		d.Body(b.Block, t.spec(known))
 		if t.isEmpty() && !d.Diags.HasErrors() && !d.MissingValue {

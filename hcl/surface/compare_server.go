@@ -258,9 +258,8 @@ func (c *comparison) settings() {
 	for _, name := range diag.SortedNames(c.new.Settings) {
 		b, a := c.new.Settings[name], c.old.Settings[name]
 		c.object = name
-		blockType, _, _ := strings.Cut(name, " ")
-		if name == "auth" {
-			continue // see authSetting
+		if name == "auth" || name == "server" {
+			continue // see authSetting and serverSetting
 		}
 		switch {
 		case a == nil && b.Does != nil:
@@ -270,28 +269,13 @@ func (c *comparison) settings() {
 		case a == nil:
 			c.add(Widening, "settings", name, "added")
 		default:
-			c.effects(name, a.Does, b.Does)
-			closed := c.closed(name, a.Args, b.Args)
-			for _, path := range changedArguments(a.Args, b.Args) {
-				old, new := a.Args[path], b.Args[path]
-				if slices.ContainsFunc(closed, func(part string) bool { return isPartOf(path, part) }) {
-					continue
-				}
-				harmless := slices.Contains(shownTexts, lastName(path)) || isKeyInPlace(name, path, new) ||
-					isStricterRule(path, old, new) || isLowerGrade(name+"."+path, old, new) ||
-					strings.HasPrefix(name, "webhook ") && path == "timeout" ||
-					isHarmlessNumber(blockType+"."+path, old, new) || blockType == "files" && path == "types" &&
-					new != "" && (old == "" && isConstantList(new) || isShorterList(old, new))
-				class := classIf(!harmless)
-				c.add(class, "settings", name+"."+path, "%s", changeOf(path, a.Args, b.Args))
-			}
-			c.variableType(name, a.Type, b.Type)
-			c.readSecrets(name, a.Reads, b.Reads)
+			c.setting(name, a, b)
 		}
 	}
+	c.serverSetting()
 	c.authSetting()
 	for _, name := range diag.SortedNames(c.old.Settings) {
-		if c.new.Settings[name] != nil || name == "auth" {
+		if c.new.Settings[name] != nil || name == "auth" || name == "server" {
 			continue
 		}
 		c.object = name
@@ -306,6 +290,62 @@ func (c *comparison) settings() {
 		default:
 			c.add(Widening, "settings", name, "removed")
 		}
+	}
+}
+
+// setting compares one block that both sides have.
+func (c *comparison) setting(name string, a, b *Setting) {
+	blockType, _, _ := strings.Cut(name, " ")
+	c.effects(name, a.Does, b.Does)
+	closed := c.closed(name, a.Args, b.Args)
+	for _, path := range changedArguments(a.Args, b.Args) {
+		old, new := a.Args[path], b.Args[path]
+		isIn := func(part string) bool { return isPartOf(path, part) }
+		if slices.ContainsFunc(closed, isIn) {
+			continue
+		}
+		if name == "server" && slices.ContainsFunc(publicParts, isIn) {
+			c.public(path, a.Args, b.Args)
+			continue
+		}
+		harmless := slices.Contains(shownTexts, lastName(path)) || isKeyInPlace(name, path, new) ||
+			isStricterRule(path, old, new) || isLowerGrade(name+"."+path, old, new) ||
+			strings.HasPrefix(name, "webhook ") && path == "timeout" ||
+			isHarmlessNumber(blockType+"."+path, old, new) || blockType == "files" && path == "types" &&
+			new != "" && (old == "" && isConstantList(new) || isShorterList(old, new))
+		class := classIf(!harmless)
+		c.add(class, "settings", name+"."+path, "%s", changeOf(path, a.Args, b.Args))
+	}
+	c.variableType(name, a.Type, b.Type)
+	c.readSecrets(name, a.Reads, b.Reads)
+}
+
+// serverSetting compares the arguments of the server block that have no rule of their own. Without them there is no
+// such setting.
+func (c *comparison) serverSetting() {
+	a, b := c.old.Settings["server"], c.new.Settings["server"]
+	c.object = "server"
+	c.setting("server", cmp.Or(a, new(Setting)), cmp.Or(b, new(Setting)))
+}
+
+// publicParts are the parts of the server block that everybody may read, without a credential.
+var publicParts = []string{"well_known", "card"}
+
+// public compares an argument that everybody may read.
+func (c *comparison) public(path string, old, new map[string]string) {
+	_, had := old[path]
+	_, has := new[path]
+	switch at := "server." + path; {
+	case !had:
+		what := path
+		if text, ok := strings.CutPrefix(path, "well_known."); ok {
+			what = "/.well-known/" + text
+		}
+		c.add(Widening, "public", at, "everybody may read %s: %s", what, clip(new[path], maxShown))
+	case !has:
+		c.restrict("public", at, "removed: it is no longer served")
+	default:
+		c.add(Behaviour, "public", at, "%s", changeOf(path, old, new))
 	}
 }
 

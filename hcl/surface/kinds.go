@@ -45,6 +45,7 @@ var Kinds = map[string]string{
 	"policy":              "A rule of a policy changed for some tools, prompts, resources or skills.",
 	"prompt-added":        "A prompt was added.",
 	"prompt-removed":      "A prompt was removed.",
+	"public":              "What everybody may read of the server, without a credential, changed.",
 	"requires":            "A capability that the client needs changed.",
 	"resource-added":      "A resource was added.",
 	"resource-removed":    "A resource was removed.",

@@ -322,7 +322,8 @@ func issuerArguments(line string) (args map[string]string, ok bool) {
 }
 
 // servedBlocks are the blocks that serve something to callers or to people. Without the block there is no such path.
-var servedBlocks = []string{"console", "events", "files", "telemetry.metrics", "server.health"}
+var servedBlocks = []string{"console", "events", "files", "telemetry.metrics", "server.health", "server.card",
+	"server.well_known"}
 
 // longerIsLess are arguments of which a higher value does less or keeps more, by the blocks that have them.
 var longerIsLess = map[string]string{"idempotency.ttl": `"24h"`, "audit.max_files": "", "audit.rotate": `"100MiB"`}

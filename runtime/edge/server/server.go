@@ -77,6 +77,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if isUnder(r, "/mcp") {
 		r.URL.Path = strings.TrimSuffix(r.URL.Path, "/")
 	}
+	if s.serveCard(w, r) {
+		return
+	}
 	if isShared(r) && s.Host.Current().ServerNames().ShareWithPages(w, r) {
 		return
 	}
