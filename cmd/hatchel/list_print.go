@@ -10,6 +10,7 @@ import (
 
 	"hatchel/cmd/hatchel/console"
 	"hatchel/cmd/hatchel/lint"
+	"hatchel/cmd/hatchel/test"
 	"hatchel/hcl"
 	"hatchel/hcl/schema"
 	"hatchel/runtime"
@@ -115,14 +116,19 @@ func inputNames(t *schema.Type) string {
 	return strings.Join(names, " ")
 }
 
-// printTokens prints the estimated tokens of each tool, of each toolset and of all tools.
-func printTokens(w io.Writer, g *runtime.Generation, tools *mcp.List) error {
+// printTokens prints the estimated tokens of each tool, of each toolset and of all tools. Answers, unless they are nil,
+// are two more columns.
+func printTokens(w io.Writer, g *runtime.Generation, tools *mcp.List, answers []test.AnswerTokens) error {
 	entries, err := lint.EntriesOf(g.Info().AppendList(nil, tools, mcp.Revision20260728))
 	if err != nil {
 		return err
 	}
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(out, "≈ tokens\tdescription\tinput\toutput\t")
+	head, none := "", ""
+	if answers != nil {
+		head, none = "answer\tmax\t", "\t\t"
+	}
+	fmt.Fprintf(out, "≈ tokens\tdescription\tinput\toutput\t%s\n", head)
 	totals, total := map[string]int{}, 0
 	for _, name := range tools.Names() {
 		var e struct {
@@ -139,12 +145,17 @@ func printTokens(w io.Writer, g *runtime.Generation, tools *mcp.List) error {
 				totals[set.Name] += n
 			}
 		}
-		fmt.Fprintf(out, "%d\t%d\t%d\t%d\t  %s\n", n, lint.Tokens(lint.Entry(e.Description)),
-			lint.Tokens(e.InputSchema), lint.Tokens(e.OutputSchema), name)
+		columns := ""
+		if answers != nil {
+			median, most := test.TokensOf(answers, name)
+			columns = median + "\t" + most + "\t"
+		}
+		fmt.Fprintf(out, "%d\t%d\t%d\t%d\t%s  %s\n", n, lint.Tokens(lint.Entry(e.Description)),
+			lint.Tokens(e.InputSchema), lint.Tokens(e.OutputSchema), columns, name)
 	}
 	for _, set := range g.Config.Toolsets {
-		fmt.Fprintf(out, "%d\t\t\t\t  toolset %s\n", totals[set.Name], set.Name)
+		fmt.Fprintf(out, "%d\t\t\t\t%s  toolset %s\n", totals[set.Name], none, set.Name)
 	}
-	fmt.Fprintf(out, "%d\t\t\t\t  %s\n", total, console.Plural(tools.Len(), "tool"))
+	fmt.Fprintf(out, "%d\t\t\t\t%s  %s\n", total, none, console.Plural(tools.Len(), "tool"))
 	return out.Flush()
 }

@@ -38,6 +38,11 @@ answers to the tapes that mocks name, without secrets.
 --cover lists the branches that no test takes: conditions of steps, checks,
 expectations and rules, and %{if} in templates.
 
+--tokens prints, for each tool, the median and the maximum of the tokens that its answers
+take, as they are sent and as JSON. An answer over max_tokens, or over 10,000 tokens
+without it, is the warning answer-budget; --max-answer-tokens fails the test. Numbers of
+tokens are estimates.
+
 --draft prints a test of a tool, with generated arguments and the mocks that the call
 needs.
 
@@ -64,6 +69,8 @@ The command exits with 1 if a test fails, and with 2 if the tests cannot be run.
 	fs.BoolVar(&f.AllowWrites, "allow-writes", false, "with --live, also ask for real what may change something")
 	fs.BoolVar(&f.Cover, "cover", false, "list the branches that no test takes")
 	fs.Float64Var(&f.MinCover, "min-cover", 0, "fail if less than `PERCENT` of the branches are taken")
+	fs.BoolVar(&f.Tokens, "tokens", false, "print how many tokens the answers of each tool take")
+	fs.IntVar(&f.MaxAnswerTokens, "max-answer-tokens", 0, "fail a test whose answer takes more than `N` tokens")
 	fs.BoolVar(&f.List, "list", false, "list the tests, and run none")
 	fs.StringVar(&f.Draft, "draft", "", "print a test of a `TOOL`")
 	completeWords(cmd, "format", test.Formats...)

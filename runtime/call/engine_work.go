@@ -125,5 +125,6 @@ func (c *engine) encode() error {
 	if err := c.program.Shaper.Encode(&c.result, c.frame.Input); err != nil {
 		return c.clock.cause(err)
 	}
+	c.operation.Env.Observer.answer(c.result.Structured)
 	return nil
 }

@@ -43,12 +43,21 @@ type Observer struct {
 	Refused func(violations []schema.Violation)
 	// Masked receives what callers see in place of each masked value that is not null.
 	Masked func(given any)
+	// Answered receives the result of a tool as JSON, in whatever format it is sent; nil for one that is a text.
+	Answered func(encoded []byte)
 }
 
 // observe receives what a step came to; nil ignores it.
 func (o *Observer) observe(s *Step, end stepEnd) {
 	if o != nil && end.err == nil && s.Decl.Name != "" && !s.Decl.Streams {
 		o.Step(s.Decl.Name, end.output, end.ran)
+	}
+}
+
+// answer receives the result of a call; nil ignores it.
+func (o *Observer) answer(encoded []byte) {
+	if o != nil {
+		o.Answered(encoded)
 	}
 }
 

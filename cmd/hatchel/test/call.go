@@ -1,6 +1,7 @@
 package test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -26,18 +27,20 @@ import (
 type outcome struct {
 	result   any
 	hasValue bool // the call has a structured result
-	text     string
-	content  []any
-	failed   bool        // the result is an error for the model
-	partial  result.Meta // the failures after which the call went on
-	fault    *mcp.Error  // nil for none
-	rule     string      // that denies the call; empty for none
-	refused  []string    // the paths of the arguments that their types refuse
-	approval bool        // an operator was asked
-	steps    map[string]any
-	called   []string
-	after    map[string]any
-	masked   []any // what callers saw in place of masked values
+	// structured says that the result is sent as structured content, not as a text alone
+	structured bool
+	text       string
+	content    []any
+	failed     bool        // the result is an error for the model
+	partial    result.Meta // the failures after which the call went on
+	fault      *mcp.Error  // nil for none
+	rule       string      // that denies the call; empty for none
+	refused    []string    // the paths of the arguments that their types refuse
+	approval   bool        // an operator was asked
+	steps      map[string]any
+	called     []string
+	after      map[string]any
+	masked     []any // what callers saw in place of masked values
 }
 
 // branches counts the conditions that were evaluated.
@@ -68,7 +71,9 @@ type running struct {
 	encoded    []byte // the arguments
 	explaining bool   // the rules are evaluated, and no call is made
 	out        outcome
-	observed   sync.Mutex // guards out.steps, out.called, out.refused and out.masked
+	observed   sync.Mutex // guards out.steps, out.called, out.refused, out.masked and answer
+	answer     []byte     // the result of the last call as JSON; nil for a text
+	answers    []answerTokens
 }
 
 // makeCall compiles what the test reaches, and makes its call. The error is about the test, not about the call.
@@ -78,6 +83,7 @@ func (r *running) makeCall(ctx context.Context, s *Suite, seen *branches) error 
 		Set: s.Set, Dir: s.Dir, Version: s.Version, Mocks: r.mocks,
 		Observer: &call.Observer{
 			Step: r.recordStep, Refused: r.recordRefused, Masked: r.recordMasked,
+			Answered: r.recordAnswer,
 			Branch: func(at diag.Range, holds bool) {
 				if !r.explaining {
 					seen.record(at, holds)
@@ -143,6 +149,14 @@ func (r *running) turnPage(ctx context.Context, caller *mcp.Caller, page int) er
 type compileError struct{ diags hcl.Diagnostics }
 
 func (e *compileError) Error() string { return "the configuration cannot be compiled" }
+
+func (r *running) recordAnswer(encoded []byte) {
+	r.observed.Lock()
+	defer r.observed.Unlock()
+	if r.answer = nil; len(encoded) > 0 {
+		r.answer = bytes.Clone(encoded)
+	}
+}
 
 func (r *running) recordStep(name string, output any, ran bool) {
 	r.observed.Lock()
@@ -304,7 +318,8 @@ func (r *running) send(ctx context.Context, req *mcp.CallRequest) (*mcp.Question
 			if out.Questions != nil {
 				return out.Questions, nil
 			}
-			return nil, errors.Join(r.readFailures(out.Meta), r.readResult(out.AppendResult(nil, mcp.Revision20260728)))
+			encoded := out.AppendResult(nil, mcp.Revision20260728)
+			return nil, errors.Join(r.readFailures(out.Meta), r.readResult(encoded), r.readTokens())
 		}
 	case "prompt":
 		document, err = r.generation.Prompt(ctx, req)

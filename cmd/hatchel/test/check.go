@@ -217,8 +217,8 @@ func (c *checker) requireFailure(at diag.Range) bool {
 
 // failWithoutResult reports an expectation of a structured result, where the answer is a text.
 func (c *checker) failWithoutResult(at diag.Range) {
-	c.fail(at, "No structured result", "The call gives only text, which text, text_matches and golden compare. In that, "+
-		"csvdecode(text) has the rows of CSV. The text is %s", c.shown())
+	c.fail(at, "No structured result", "The call gives only text, which text, text_matches and golden compare. In "+
+		"that, csvdecode(text) has the rows of CSV. The text is %s", c.shown())
 }
 
 func (c *checker) checkResult(at diag.Range, want any, part bool) {

@@ -29,6 +29,7 @@ type Flags struct {
 	AllowWrites   bool
 	MinCover      float64
 	Draft         string
+	Tokens        bool
 }
 
 // Check refuses values of flags, and sets the seed. It returns what the names of the tests must match; nil for all.
@@ -49,6 +50,8 @@ func (f *Flags) Check() (run *regexp.Regexp, err error) {
 		return nil, exit.Misusef("--format must be one of %s, and is %q", strings.Join(Formats, ", "), f.Format)
 	case f.Parallel < 1 || f.Repeat < 1:
 		return nil, exit.Misusef("--parallel and --repeat must be at least 1")
+	case f.MaxAnswerTokens < 0:
+		return nil, exit.Misusef("--max-answer-tokens must be at least 0, and is %d", f.MaxAnswerTokens)
 	case f.MinCover < 0 || f.MinCover > 100:
 		return nil, exit.Misusef("--min-cover is a number from 0 to 100")
 	case f.Update && ci:
@@ -125,6 +128,7 @@ func (f *Flags) finish(s *Suite, p *Printer, r *Report, stderr io.Writer) error 
 		}
 		r.AcceptGoldens()
 	}
+	p.Tokens = f.Tokens
 	if err := p.Print(f.Format, r); err != nil {
 		return exit.Failf("the report cannot be written: %s", exit.Reason(err))
 	}
@@ -149,6 +153,11 @@ func (f *Flags) finish(s *Suite, p *Printer, r *Report, stderr io.Writer) error 
 		if percent := coverage.Percent(); percent < f.MinCover {
 			fmt.Fprintf(stderr, "coverage is %.1f %%, and --min-cover is %g %%\n", percent, f.MinCover)
 			failed = true
+		}
+	}
+	if f.Tokens && f.Format != "json" {
+		if err := PrintTokens(out, r.Tokens()); err != nil {
+			return exit.Failf("the report cannot be written: %s", exit.Reason(err))
 		}
 	}
 	if failed {

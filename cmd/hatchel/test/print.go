@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
 	"hatchel/cmd/hatchel/console"
 	"hatchel/cmd/hatchel/github"
 	"hatchel/hcl"
+	"hatchel/hcl/diag"
 	"hatchel/internal/printable"
 	"hatchel/runtime/stage/failure"
 )
@@ -20,6 +22,7 @@ type Printer struct {
 	Out     io.Writer
 	Prefix  string
 	Sources map[string][]byte
+	Tokens  bool // a report as JSON has the tokens of answers
 }
 
 // Formats are the formats of a report, the default first.
@@ -62,10 +65,10 @@ func (p *Printer) PrintDiagnostics(w io.Writer, diags hcl.Diagnostics) error {
 	return p.place(diags).Print(w, sources)
 }
 
-// details returns the failures of a test as validate prints diagnostics.
+// details returns the failures and warnings of a test as validate prints diagnostics.
 func (p *Printer) details(r *Result) string {
 	var out strings.Builder
-	p.PrintDiagnostics(&out, r.Failures) // a Builder takes everything
+	p.PrintDiagnostics(&out, slices.Concat(r.Failures, r.Warnings)) // a Builder takes everything
 	return out.String()
 }
 
@@ -77,8 +80,12 @@ func oneLine(text string) string { return visible(strings.ReplaceAll(text, "\n",
 
 func (p *Printer) printText(r *Report) error {
 	for _, result := range r.Results {
-		if result.Status != Passed {
-			fmt.Fprintf(p.Out, "%s  %s", strings.ToUpper(string(result.Status)), oneLine(result.Name))
+		word := strings.ToUpper(string(result.Status))
+		if result.Status == Passed && len(result.Warnings) > 0 {
+			word = "WARNING"
+		}
+		if word != "PASSED" {
+			fmt.Fprintf(p.Out, "%s  %s", word, oneLine(result.Name))
 			if result.Reason != "" {
 				fmt.Fprintf(p.Out, " (%s)", oneLine(result.Reason))
 			}
@@ -135,6 +142,7 @@ type jsonResult struct {
 	Reason   string          `json:"reason,omitempty"`
 	Duration float64         `json:"duration_ms"`
 	Failures hcl.Diagnostics `json:"failures"`
+	Warnings hcl.Diagnostics `json:"warnings,omitempty"`
 }
 
 func (p *Printer) printJSON(r *Report) error {
@@ -145,13 +153,19 @@ func (p *Printer) printJSON(r *Report) error {
 		Seed     uint64       `json:"seed"`
 		Duration float64      `json:"duration_ms"`
 		Tests    []jsonResult `json:"tests"`
+		// Answers are the tokens of each tool, with --tokens
+		Answers []AnswerTokens `json:"answers,omitempty"`
 	}{
-		r.Count(Passed), r.Count(Failed), r.Count(Skipped), r.Options.Seed, milliseconds(r.Duration), []jsonResult{},
+		Passed: r.Count(Passed), Failed: r.Count(Failed), Skipped: r.Count(Skipped), Seed: r.Options.Seed,
+		Duration: milliseconds(r.Duration), Tests: []jsonResult{},
+	}
+	if p.Tokens {
+		out.Answers = r.Tokens()
 	}
 	for _, result := range r.Results {
 		out.Tests = append(out.Tests, jsonResult{
 			result.Name, p.file(result.File()), result.Range.Start.Line, result.Kind, result.Target, result.Status,
-			result.Reason, milliseconds(result.Duration), p.place(result.Failures),
+			result.Reason, milliseconds(result.Duration), p.place(result.Failures), p.place(result.Warnings),
 		})
 	}
 	return console.WriteJSON(p.Out, out)
@@ -162,8 +176,12 @@ func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 
 // printGitHub writes a workflow command for each failure, and the summary.
 func (p *Printer) printGitHub(r *Report) error {
 	for _, result := range r.Results {
-		for _, d := range p.place(result.Failures) {
-			if err := github.Annotate(p.Out, "error", d.Subject, result.Name+": "+d.Summary, d.Detail); err != nil {
+		for _, d := range p.place(slices.Concat(result.Failures, result.Warnings)) {
+			level := "error"
+			if d.Severity == diag.Warning {
+				level = "warning"
+			}
+			if err := github.Annotate(p.Out, level, d.Subject, result.Name+": "+d.Summary, d.Detail); err != nil {
 				return err
 			}
 		}

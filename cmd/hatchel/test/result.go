@@ -18,6 +18,7 @@ func (r *running) readResult(encoded []byte) error {
 	members, _ := decoded.(map[string]any)
 	r.out.failed = members["isError"] == true
 	r.out.result, r.out.hasValue = members["structuredContent"]
+	r.out.structured = r.out.hasValue
 	r.out.content, _ = members["content"].([]any)
 	r.out.text = joinTexts(r.out.content)
 	if !r.out.hasValue && !r.out.failed && r.Tool.Text == nil && r.Tool.Content == nil {

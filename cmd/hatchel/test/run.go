@@ -20,6 +20,8 @@ type Options struct {
 	Seed     uint64 // of the order
 	Repeat   int    // how often each test is run; at least 1
 	FailFast bool   // no test begins after one has failed
+	// MaxAnswerTokens is how many tokens an answer may take; 0 for as many as its tool says
+	MaxAnswerTokens int
 }
 
 // Status is what has become of a test.
@@ -37,9 +39,12 @@ type Result struct {
 	Status   Status
 	Reason   string          // why it was skipped
 	Failures hcl.Diagnostics // each at its expectation
+	Warnings hcl.Diagnostics // of a test that has passed, too
 	Duration time.Duration
 	Goldens  map[string]golden // the files that differ
 	Tapes    []*Tape           // what was recorded
+
+	answers []answerTokens // of a test that has passed
 }
 
 // Report is what has become of all tests.
@@ -74,7 +79,7 @@ func (s *Suite) Run(ctx context.Context, o Options) (*Report, error) {
 			for i := int(next.Add(1)) - 1; i < len(order) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
 				result := &Result{Case: s.Cases[order[i]], Status: Skipped, Reason: "a test has failed before"}
 				if !o.FailFast || failed.Load() == 0 {
-					s.runCase(ctx, result, o.Repeat, seen)
+					s.runCase(ctx, result, o, seen)
 				}
 				if result.Status == Failed {
 					failed.Add(1)
@@ -89,7 +94,7 @@ func (s *Suite) Run(ctx context.Context, o Options) (*Report, error) {
 }
 
 // runCase runs one test as often as it is to be run, and until it fails.
-func (s *Suite) runCase(ctx context.Context, r *Result, repeat int, seen *branches) {
+func (s *Suite) runCase(ctx context.Context, r *Result, o Options, seen *branches) {
 	if r.Reason = r.Skip; r.OnlyLive && s.Live == nil {
 		r.Reason = "is run with --live only"
 	}
@@ -103,9 +108,9 @@ func (s *Suite) runCase(ctx context.Context, r *Result, repeat int, seen *branch
 		}
 	}
 	r.Status = Passed
-	for range repeat {
+	for range o.Repeat {
 		began := time.Now()
-		s.runOnce(ctx, r, seen)
+		s.runOnce(ctx, r, o.MaxAnswerTokens, seen)
 		r.Duration += time.Since(began)
 		if len(r.Failures) > 0 {
 			r.Status = Failed
@@ -115,7 +120,7 @@ func (s *Suite) runCase(ctx context.Context, r *Result, repeat int, seen *branch
 }
 
 // runOnce makes the call of a test, and sets what differs from what it expects.
-func (s *Suite) runOnce(ctx context.Context, out *Result, seen *branches) {
+func (s *Suite) runOnce(ctx context.Context, out *Result, maxTokens int, seen *branches) {
 	c := out.Case
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
@@ -140,7 +145,10 @@ func (s *Suite) runOnce(ctx context.Context, out *Result, seen *branches) {
 	case err != nil:
 		check.fail(c.Range, "Call not made", "%s.", diag.ToSentence(err.Error()))
 	case check.checkMocks():
-		check.check()
+		if check.check(); len(check.failures) == 0 {
+			out.answers, out.Warnings = r.answers, nil
+			check.checkBudget(out, maxTokens)
+		}
 	}
 	if ctx.Err() != nil && len(check.failures) > 0 {
 		check.fail(c.Range, "Test timed out", "The test has taken more than %s. timeout = \"1m\" allows more.",
