@@ -25,6 +25,13 @@ test "a caller chooses members and their order" {
   }
 }
 
+test "a table without rows has its header" {
+  tool = "list_tickets"
+  args = { status = "waiting" }
+  mock "sql" "desk" { init = "DELETE FROM tickets" }
+  expect { text = "id,opened,title\n" }
+}
+
 test "a caller chooses JSON" {
   tool = "list_tickets"
   args = { status = "closed", fields = ["id"], format = "json" }

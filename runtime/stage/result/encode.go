@@ -23,6 +23,9 @@ const maxStructuredFactor = 4
 // formats are steps of it: each result loses its secrets and what its detectors find here, and nowhere else.
 func (s *Shaper) Encode(r *Result, input map[string]any) (err error) {
 	safe := NewRedactor(s.Scrubber, r.Detect)
+	if s.tool.HasTables() {
+		r.columns = columnsOf(r.Value)
+	}
 	if r.Page != nil || r.HasValue && (s.defaults.structured || !r.HasText) {
 		if err := s.encodeValue(r, input); err != nil {
 			return err

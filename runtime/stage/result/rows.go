@@ -28,9 +28,26 @@ func (s *Shaper) Project(r *Result, input map[string]any) error {
 	return nil
 }
 
-// projectedType returns the type of a result in which the call has chosen its members; nil when it is unknown.
-func (s *Shaper) projectedType(input map[string]any) *schema.Type {
+// columnsOf returns the type of a list of rows whose columns the backend has told; nil for any other value.
+func columnsOf(v any) *schema.Type {
+	told, ok := v.(interface{ Columns() []string })
+	if !ok {
+		return nil
+	}
+	row := schema.ObjectOf()
+	for _, name := range told.Columns() {
+		row.Members = append(row.Members, &schema.Member{Name: name, Type: &schema.Type{Kind: schema.Any}})
+	}
+	return schema.ListOf(row)
+}
+
+// tableType returns the type of a result in which the call has chosen its members: with the columns that the backend has
+// told, if the type does not have any, so that a table without rows has its header. It is nil when it is unknown.
+func (s *Shaper) tableType(r *Result, input map[string]any) *schema.Type {
 	t := s.resultType()
+	if elem := rows.Elem(t); r.columns != nil && (t == nil || t.Kind == schema.Any || elem != nil && len(elem.Members) == 0) {
+		t = r.columns
+	}
 	if names := s.tool.Fields(input); names != nil {
 		return rows.ProjectType(t, names)
 	}
@@ -40,7 +57,7 @@ func (s *Shaper) projectedType(input map[string]any) *schema.Type {
 // encodeRows makes the text of a result that has a format, a maximum of tokens or pages. A list ends after the last
 // element that fits, and has at least one. Table reports that the text is a table.
 func (s *Shaper) encodeRows(r *Result, input map[string]any) (table bool, err error) {
-	t := s.projectedType(input)
+	t := s.tableType(r, input)
 	list, ok := rows.Find(r.Structured, t)
 	if !ok {
 		return false, s.useWholeAsText(r)

@@ -29,6 +29,8 @@ type Result struct {
 	Detect    *eval.Detector // of the caller
 	Meta      []byte         // that the author declares, an object as encoded JSON; nil for none
 	Page      *Page          // nil for all rows
+
+	columns *schema.Type // of rows, as the backend has told them; nil for none
 	*Buffers
 }
 

@@ -28,7 +28,7 @@ var formats = map[string]format{
 
 // Write writes the list as a table in a format. T is the type of the value of which it is the list, or nil. It reports
 // false for a list of anything but objects, for one without columns, and for one with more than 200: these are sent as
-// JSON.
+// JSON. A list without rows has its header, or is written as [] when no column is known.
 func (l *List) Write(name string, t *schema.Type) (*Table, bool) {
 	f, known := formats[name]
 	if !known || !l.objects {
@@ -42,6 +42,9 @@ func (l *List) Write(name string, t *schema.Type) (*Table, bool) {
 	if root == nil {
 		depth = 1
 		root, columns = l.columns(t, depth)
+	}
+	if root == nil && len(l.elements) == 0 && l.Member == "" {
+		return &Table{text: []byte("[]\n"), ends: []int{len("[]\n")}}, true
 	}
 	if root == nil {
 		return nil, false
