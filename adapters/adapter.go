@@ -160,6 +160,10 @@ type Call struct {
 	// The token may only be exchanged for another one: it must not be sent anywhere else and must not be
 	// stored.
 	Token func(ctx context.Context) (text string, until time.Time, err error)
+	// MaskPage returns a page as the caller may see it; nil if they see all of it. An Action whose expressions make the
+	// output of pages computes them on what it returns, and sets Shown to the output that they give.
+	MaskPage func(page map[string]any) (map[string]any, error)
+	Shown    map[string]any
 	// Raw is the latest output without masks, for a step that keeps it. The runtime writes it.
 	Raw any
 	// Key is the idempotency key of this call, block and element. A backend that supports such keys

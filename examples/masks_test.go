@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -171,6 +172,42 @@ tool "paged_csv" {
   }
   sql "people" { query = "SELECT name, email, salary FROM people %{if page.after != null} WHERE name > ${page.after.name} %{endif} ORDER BY name LIMIT ${page.limit}" }
 }
+tool "renamed_pages" {
+  description = "People."
+  http "service" {
+    get = "/pages"
+    paginate {
+      items = "map(output.body.people, {{name: .name, mail: .email, pay: .salary}})"
+      next  = "output.body.next"
+    }
+  }
+}
+tool "sends_all" {
+  description = "People."
+  step "x" {
+    http "service" { get = "/people" }
+  }
+  step "y" {
+    http "service" {
+      post = "/echo-all"
+      json = { all = step.x.body }
+    }
+  }
+  result = "step.y"
+}
+tool "sends_names" {
+  description = "People."
+  step "x" {
+    http "service" { get = "/people" }
+  }
+  step "y" {
+    http "service" {
+      post = "/echo-all"
+      json = { all = [for p in step.x.body : p.name], first = step.x.body[0].name }
+    }
+  }
+  result = "step.y"
+}
 tool "through_another" {
   description = "People."
   step "x" {
@@ -202,7 +239,7 @@ tool "revealed" {
 // Whatever the mask, the backend, the way out and the caller: no byte of a masked value leaves the server for a caller
 // who may not see it, nor is one in its log, its audit log, its state or its files.
 func TestMasksHoldOnEveryWayOut(t *testing.T) {
-	var got []string
+	var got, all []string
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		switch r.URL.Path {
@@ -212,6 +249,13 @@ func TestMasksHoldOnEveryWayOut(t *testing.T) {
 		case "/text":
 			w.Header().Set("Content-Type", "text/plain")
 			io.WriteString(w, rawPeople)
+		case "/pages":
+			w.Header().Set("Content-Type", "application/json")
+			io.WriteString(w, `{"people":`+rawPeople+`,"next":null}`)
+		case "/echo-all":
+			all = append(all, string(body))
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprintf(w, `{"accepted":%q}`, body)
 		case "/echo":
 			got = append(got, string(body))
 			w.Header().Set("Content-Type", "application/json")
@@ -228,6 +272,7 @@ func TestMasksHoldOnEveryWayOut(t *testing.T) {
 			hasRaw := func(text string) bool {
 				return strings.Contains(text, rawText) || with != "detect" && strings.Contains(text, rawNumber)
 			}
+			all = nil
 			f := example(t, "masks")
 			f.env = []string{"AGENT_KEY=" + strings.Repeat("a", 32), "SUPPORT_KEY=" + strings.Repeat("b", 32),
 				"PSEUDONYMS=" + strings.Repeat("c", 32)}
@@ -291,6 +336,13 @@ func TestMasksHoldOnEveryWayOut(t *testing.T) {
 				if hasRaw(answer) {
 					t.Errorf("%s: the agent reads %s", line, answer)
 				}
+				if strings.Contains(line, `"sends_all"`) && with != "detect" {
+					if !strings.Contains(answer, "step.x.body[0].email is masked for this caller and would be sent") ||
+						!strings.Contains(answer, "isError") {
+						t.Errorf("%s: %s", line, answer)
+					}
+					continue
+				}
 				if !strings.Contains(line, "failed") && !strings.Contains(answer, "Ada") && !strings.Contains(answer, "masked") &&
 					!strings.Contains(answer, "done") && !strings.Contains(answer, "accepted") {
 					t.Errorf("%s: the agent reads nothing: %s", line, answer)
@@ -298,6 +350,9 @@ func TestMasksHoldOnEveryWayOut(t *testing.T) {
 			}
 			if with != "detect" { // which looks at what is sent
 				noFileLeaks(t, f, s)
+				if want := []string{`{"all":["Ada"],"first":"Ada"}`}; !slices.Equal(all, want) {
+					t.Errorf("for the agent, the service was sent %q", all)
+				}
 			}
 			for _, a := range asks {
 				if hasRaw(ask(support, a[0], a[1])) {

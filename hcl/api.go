@@ -104,6 +104,9 @@ func FolderField(dst **StringExpr, name, doc string) Field {
 // Headers declares named values that may hold secrets; see decode.Headers.
 func Headers(dst **KeyValues, name, doc string) Field { return decode.Headers(dst, name, doc) }
 
+// WithPage makes a page of the output readable in fields; see decode.WithPage.
+func WithPage(t *schema.Type, fields ...Field) Spec { return decode.WithPage(t, fields...) }
+
 // WithOutput makes the root output readable in fields; see decode.WithOutput.
 func WithOutput(t *schema.Type, fields ...Field) Spec { return decode.WithOutput(t, fields...) }
 

@@ -191,6 +191,11 @@ func (w *operationDecoder) decodeBackend(b *hclsyntax.Block) *Backend {
 		}
 	}
 	config, spec := kind.New()
+	var masks eval.Masks
+	for _, m := range w.masksFor(out.Connection) {
+		masks = append(masks, eval.Applied{Mask: m.Mask})
+	}
+	inner.Covers = eval.CoverOutput(masks)
 	if !kind.Files && !isStepBlock(kind.Name) {
 		inner.Scope = d.Scope.To(&eval.Sink{Connection: connectionLabel(b), Reveal: w.reveal})
 	}

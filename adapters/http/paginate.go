@@ -42,14 +42,14 @@ func (p *paginate) spec() hcl.Spec {
 	return hcl.Join(
 		hcl.Spec{hcl.Attr(&p.Param, "param", "The query parameter that selects the next page, or a member of the JSON "+
 			`body such as "json.variables.after". It is set to next. Without param, next is a URL or a map.`)},
-		hcl.WithOutput(responseType(body, page, count),
+		hcl.WithPage(responseType(body, page, count),
 			hcl.Attr(&p.Items, "items", `The list of a page, such as "output.body.items".`).Require()),
-		hcl.WithOutput(responseType(body, page, count, pageItems),
+		hcl.WithPage(responseType(body, page, count, pageItems),
 			hcl.Attr(&p.Next, "next", `What selects the next page: a text or a number for param, a URL, or a map that `+
 				`is laid over query, such as "output.body.next", "length(output.page_items) == 100 ? output.page + 1 `+
 				`: null" or "link(output.headers, 'next')". output.page counts from 1, and output.count is the number `+
 				`of items so far. Null, false and an empty string end the list. A page with the objects of the one `+
-				`before fails the call.`).Require()),
+				`before fails the call.`).Require().Decides(&p.Next)),
 		hcl.Spec{hcl.PositiveInt(&p.MaxPages, "max_pages",
 			"The maximum number of pages. output.truncated is true if there were more, or if the items of all pages "+
 				"are larger than four times max_body, where every value counts 32 bytes or more.").DefaultDoc("10"),
@@ -114,7 +114,7 @@ func (a *paginatedAction) Do(ctx context.Context, call *adapters.Call) (any, err
 
 // readPages reads all pages, and counts those that it has read.
 func (a *paginatedAction) readPages(ctx context.Context, call *adapters.Call, read *int) (any, error) {
-	items, sent := []any{}, map[[sha256.Size]byte]bool{}
+	items, shown, sent := []any{}, []any{}, map[[sha256.Size]byte]bool{}
 	left := bodiesInItems * a.maxBody
 	var page nextPage
 	var earlierItems []any
@@ -140,6 +140,17 @@ func (a *paginatedAction) readPages(ctx context.Context, call *adapters.Call, re
 		if err != nil {
 			return nil, err
 		}
+		seen, seenItems := out, pageItems
+		if call.MaskPage != nil {
+			if seen, err = call.MaskPage(out); err == nil {
+				seenItems, err = a.items(call.Frame, seen)
+			}
+			if err != nil {
+				return nil, err
+			}
+			shown = append(shown, seenItems...)
+			call.Shown = map[string]any{"items": shown, "pages": n, "truncated": false}
+		}
 		if repeatsObjects(earlierItems, pageItems) {
 			const text = "page %d has the same items as page %d: the service may not know the parameter of next, or " +
 				"may count from another number"
@@ -152,8 +163,8 @@ func (a *paginatedAction) readPages(ctx context.Context, call *adapters.Call, re
 			}
 			items = append(items, item)
 		}
-		out["page_items"], out["count"] = pageItems, len(items)
-		next, err := a.next(call.Frame, out)
+		seen["page_items"], seen["count"] = seenItems, len(items)
+		next, err := a.next(call.Frame, seen)
 		if err != nil {
 			return nil, err
 		}
@@ -198,6 +209,9 @@ func (a *paginatedAction) cutOutput(call *adapters.Call, items []any, n int, max
 	}
 	if maxSize > 0 {
 		cut.Limit, cut.Argument = hcl.Size(maxSize).String()+" of items (four times max_body)", "max_body"
+	}
+	if call.Shown != nil {
+		call.Shown["items"], call.Shown["truncated"] = call.Shown["items"].([]any)[:len(items)], true
 	}
 	return map[string]any{"items": items, "pages": n, "truncated": true}, call.Truncate(cut)
 }

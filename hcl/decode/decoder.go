@@ -38,6 +38,7 @@ type Decoder struct {
 	Dialect       sqltext.Dialect
 	Command       hclexpr.CommandEnv // of a shell block
 	HasConnection bool               // the block names a connection
+	Covers        []eval.Cover       // the masks of the output of a backend
 	Ranges        map[any]diag.Range
 	Deps          *eval.Dependencies // of the current tool; nil outside of tools
 	Observer      Observer           // nil for none

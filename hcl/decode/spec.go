@@ -204,9 +204,18 @@ func Guard(dst **hclexpr.Condition, name, doc string) Field {
 // WithOutput makes the root output, the current output of the backend of type t, readable in
 // fields.
 func WithOutput(t *schema.Type, fields ...Field) Spec {
+	return withOutput(t, func(*Decoder) eval.Facts { return eval.Facts{} }, fields)
+}
+
+// WithPage is WithOutput for expressions that make the output of pages, to which the masks of the output apply.
+func WithPage(t *schema.Type, fields ...Field) Spec {
+	return withOutput(t, func(d *Decoder) eval.Facts { return eval.Facts{Covers: d.Covers} }, fields)
+}
+
+func withOutput(t *schema.Type, facts func(*Decoder) eval.Facts, fields []Field) Spec {
 	for i, f := range fields {
 		fields[i] = f.Wrap(func(d *Decoder, _ hclsyntax.Expression, read func()) {
-			d.In(d.Scope.With("output", eval.OutputRoot(t, eval.Facts{})), read)
+			d.In(d.Scope.With("output", eval.OutputRoot(t, facts(d))), read)
 		})
 	}
 	return fields
@@ -224,6 +233,15 @@ func (f Field) Then(do func(d *Decoder, r diag.Range)) Field {
 	return f.Wrap(func(d *Decoder, e hclsyntax.Expression, read func()) {
 		read()
 		do(d, diag.RangeOf(e.Range()))
+	})
+}
+
+// Decides reports that a masked value decides, if it is in what a program argument gives.
+func (f Field) Decides(p **hclexpr.Program) Field {
+	return f.Then(func(d *Decoder, r diag.Range) {
+		if masks := (*p).HeldMasks(); masks != nil {
+			d.Diags.Errorf(r, eval.MaskedDecides, "%s", eval.MaskedDecidesDetail("What it gives", masks))
+		}
 	})
 }
 

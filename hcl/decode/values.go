@@ -187,7 +187,8 @@ func (d *Decoder) decodeComputed(dst any, e hclsyntax.Expression, f Field) {
 	in := hclexpr.LexicalEnv{NonNull: d.NonNull}
 	switch dst := dst.(type) {
 	case **hclexpr.Expr:
-		if f.omitsAbsent {
+		if f.omitsAbsent { // it is sent as JSON, with all its parts
+			c.SendsParts = true
 			c.OmitAbsent(e)
 		}
 		compile := c.Compile

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"hatchel/hcl/diag"
+	"hatchel/hcl/jsonscan"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 	"hatchel/internal/wildcard"
@@ -262,6 +263,53 @@ func (e TypedExpr) HeldMasks() []*Mask { return e.heldMasks(false) }
 
 // PossibleMasks returns HeldMasks, and the masks that may apply to parts of which the type says nothing.
 func (e TypedExpr) PossibleMasks() []*Mask { return e.heldMasks(true) }
+
+// UnknownMasks returns the masks that may apply to parts of which the type says nothing, and to none of the others.
+func (e TypedExpr) UnknownMasks() []*Mask {
+	held := e.HeldMasks()
+	return slices.DeleteFunc(slices.Clone(e.PossibleMasks()), func(m *Mask) bool { return slices.Contains(held, m) })
+}
+
+// IsOf reports whether masks apply to parts of the value, and it is, or is in, a member of the output of a backend.
+func (e TypedExpr) IsOf(member string) bool {
+	return slices.ContainsFunc(e.Covers, func(c Cover) bool { return strings.HasPrefix(c.path+".", "."+member+".") })
+}
+
+// HiddenPart returns the path of a part of a value that a mask hides from a caller for whom others are lifted, as in
+// .people[0].email, if there is one. A text that is JSON has parts, too.
+func (e TypedExpr) HiddenPart(v any, lifted []*Mask) (path string, found bool) {
+	if slices.ContainsFunc(e.Masked, func(m *Mask) bool { return !slices.Contains(lifted, m) }) {
+		return "", true
+	}
+	part := func(f Facts) TypedExpr { return TypedExpr{Type: AnyType, Facts: f} }
+	switch v := v.(type) {
+	case map[string]any:
+		for _, name := range value.Keys(v) {
+			if at, found := part(e.MemberFacts(name)).HiddenPart(v[name], lifted); found {
+				return "." + name + at, true
+			}
+		}
+	case []any:
+		element := part(e.ElementFacts(true))
+		for i, one := range v {
+			if at, found := element.HiddenPart(one, lifted); found {
+				return fmt.Sprintf("[%d]%s", i, at), true
+			}
+		}
+	case string:
+		if c := jsonscan.FirstByte(v, value.MaxDepth); c != '{' && c != '[' {
+			return "", v == MaskedText
+		}
+		if decoded, err := value.Decode([]byte(v)); err == nil {
+			return e.HiddenPart(decoded, lifted)
+		}
+	case value.LazyJSON:
+		if decoded, err := v.Value(); err == nil {
+			return e.HiddenPart(decoded, lifted)
+		}
+	}
+	return "", false
+}
 
 func (e TypedExpr) heldMasks(possible bool) []*Mask {
 	if e.Masked == nil && e.Covers == nil && e.Members == nil && e.Elem == nil {

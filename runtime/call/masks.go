@@ -141,13 +141,29 @@ func (s *Step) mask(call *adapters.Call, output any) (any, error) {
 		call.Raw = output
 	}
 	masked, err := output, error(nil)
-	if len(s.Decl.Backend.Masks) > 0 {
+	if shown := call.Shown; shown != nil {
+		masked, call.Shown = shown, nil
+	} else if len(s.Decl.Backend.Masks) > 0 {
 		masked, err = mask.Output(s.Decl.Backend, call.Frame, output)
 	}
 	if texts := call.Frame.Revealed.Texts(); texts != nil && err == nil { // a service may answer with what it was sent
 		masked, err = mask.Texts(masked, scrub.New(texts))
 	}
 	return masked, err
+}
+
+// maskPages lets the backend mask the pages of which its own expressions make the output.
+func (s *Step) maskPages(call *adapters.Call) {
+	call.MaskPage = nil
+	if s.hidesFrom(call.Frame) {
+		call.MaskPage = func(page map[string]any) (map[string]any, error) {
+			masked, err := mask.Output(s.Decl.Backend, call.Frame, page)
+			if err != nil {
+				return nil, err
+			}
+			return masked.(map[string]any), nil
+		}
+	}
 }
 
 // maskFailure returns the failure of the backend as the caller may see it; see mask.Message and adapters.Unquoted.

@@ -213,6 +213,7 @@ func (s *Step) do(call *adapters.Call) (any, error) {
 // so itself because it could still undo its work. It returns what the backend has changed.
 func (s *Step) doChecked(call *adapters.Call) (output any, change adapters.Change, err error) {
 	call.Block, call.Whole, call.Delivered, call.Cut = s.block, s.Decl.Backend.Whole, s.Decl.Backend.Delivered, nil
+	s.maskPages(call)
 	if len(s.Decl.Expects) == 0 {
 		call.CheckOutput = acceptAll
 		if output, err = s.doGuarded(call); err == nil {

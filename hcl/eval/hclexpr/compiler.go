@@ -33,7 +33,8 @@ type Compiler struct {
 	Observer eval.Observer // nil for none
 	env      *CompileEnv
 
-	omitting map[*hclsyntax.ObjectConsExpr]bool // see OmitAbsent
+	omitting   map[*hclsyntax.ObjectConsExpr]bool // see OmitAbsent
+	SendsParts bool                               // what is compiled is sent with all its parts
 
 	Owner             string                                  // the label of the block around, for the names of secrets
 	ExemptCredentials bool                                    // literals may be credentials, as in tests
@@ -88,6 +89,7 @@ func (c *Compiler) Compile(e hclsyntax.Expression, in LexicalEnv) eval.TypedExpr
 	c.recordRead(n.Read, n.HeldCuts(), n.HeldMasks(), e.Range())
 	if n.Read != "" {
 		c.checkSent(n, e.Range())
+		n.Eval = c.checkWhenSent(n, e.Range())
 	}
 	n.Read = ""
 	return n

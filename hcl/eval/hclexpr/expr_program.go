@@ -50,6 +50,14 @@ func (p *Program) explain(f *eval.Frame, output any, err error) {
 	f.Explain(diag.RangeOf(p.place(failed.Offset, failed.Offset+failed.Length)), err.Error()+"\n"+failed.Text)
 }
 
+// HeldMasks returns the masks of the value and of its parts; nil if the program did not compile.
+func (p *Program) HeldMasks() []*eval.Mask {
+	if p == nil || p.program == nil {
+		return nil
+	}
+	return eval.TypedExpr{Type: p.program.Type, Facts: p.program.Facts}.HeldMasks()
+}
+
 // Type returns the type of the value. It is nil if the program did not compile.
 func (p *Program) Type() *schema.Type {
 	if p.program == nil {

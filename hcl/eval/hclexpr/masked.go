@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl/eval"
+	"hatchel/hcl/schema"
 )
 
 // checkSent reports a value that is masked for some callers and would be sent to another system.
@@ -33,6 +34,37 @@ func (c *Compiler) checkSent(n eval.TypedExpr, r hclv2.Range) {
 	default:
 		c.Errorf(r, "Masked value would be sent", "%s%q would get what stands in its place. Write unmasked(%s)%s.",
 			why, to.Connection, source, revealHint(to.Connection, masks))
+	}
+}
+
+// checkWhenSent returns the computation of a value of which the load does not know whether it has masked parts. In a
+// call that would send one to another system, it fails.
+func (c *Compiler) checkWhenSent(n eval.TypedExpr, r hclv2.Range) eval.Func {
+	compute := n.Eval
+	if c.Scope.Sink == nil {
+		return compute
+	}
+	masks := n.UnknownMasks()
+	if masks == nil {
+		return compute
+	}
+	source := c.sourceText(r)
+	if c.SendsParts && n.IsOf("body") && n.Type.Kind == schema.Any {
+		c.warnf(r, "Type not known", "A part of %s may be masked by %s, and nothing says which parts it has. Each call "+
+			"is checked, and fails if it would send one that is masked. Declare response in the block that reads it.",
+			source, eval.NameMasks(masks))
+	}
+	return func(f *eval.Frame) (any, error) {
+		v, err := compute(f)
+		isHidden := func(m *eval.Mask) bool { return !slices.Contains(f.Lifted, m) }
+		if err != nil || !slices.ContainsFunc(masks, isHidden) {
+			return v, err
+		}
+		if part, hidden := n.HiddenPart(v, f.Lifted); hidden {
+			return nil, fmt.Errorf("%s%s is masked for this caller and would be sent; this is a mistake in the tool's "+
+				"definition, not in the arguments", source, part)
+		}
+		return v, nil
 	}
 }
 

@@ -3,15 +3,13 @@
 package mask
 
 import (
-	"bytes"
-	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base32"
-	"hash"
 	"maps"
 	"reflect"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"hatchel/adapters"
 	"hatchel/adapters/scrub"
@@ -316,25 +314,40 @@ func replace(m *hcl.Mask, v any) any {
 // hashLength is how many characters of base32 a hash has: 80 bits.
 const hashLength = 16
 
-// hasher gives the same text for the same value of the same mask.
+// hasher gives the same text for the same value of the same mask: the HMAC-SHA-256 of the name of the mask and of the
+// value, under the key of the mask. It keeps both blocks of the key, so that a value costs no more than its hash.
 type hasher struct {
-	hash.Hash
-	lead string
-	buf  []byte
+	inner, outer []byte // the key for the inner hash with the name of the mask, and that for the outer one
+	lead         int    // of inner, before the value
 }
 
 func newHasher(m *hcl.Mask) *hasher {
-	return &hasher{Hash: hmac.New(sha256.New, m.Key), lead: m.Name + "\x00"}
+	key := m.Key
+	if len(key) > sha256.BlockSize {
+		sum := sha256.Sum256(key)
+		key = sum[:]
+	}
+	h := &hasher{outer: make([]byte, sha256.BlockSize, sha256.BlockSize+sha256.Size)}
+	h.inner = make([]byte, sha256.BlockSize, 4*sha256.BlockSize)
+	copy(h.inner, key)
+	copy(h.outer, key)
+	for i := range sha256.BlockSize {
+		h.inner[i] ^= 0x36
+		h.outer[i] ^= 0x5c
+	}
+	h.inner = append(append(h.inner, m.Name...), 0)
+	h.lead = len(h.inner)
+	return h
 }
 
 func (h *hasher) text(text string) string {
-	h.Reset()
-	h.buf = append(append(h.buf[:0], h.lead...), text...)
-	h.Write(h.buf)
-	h.buf = h.Sum(h.buf[:0])
+	h.inner = append(h.inner[:h.lead], text...)
+	sum := sha256.Sum256(h.inner)
+	h.outer = append(h.outer[:sha256.BlockSize], sum[:]...)
+	sum = sha256.Sum256(h.outer)
 	out := [2 + hashLength]byte{'m', '_'}
 	const bytes = hashLength * 5 / 8
-	hashAlphabet.Encode(out[2:], h.buf[:bytes])
+	hashAlphabet.Encode(out[2:], sum[:bytes])
 	return string(out[:])
 }
 
@@ -355,19 +368,29 @@ func partial(text string) string {
 		return first + stars + "@" + domain
 	}
 	digits := 0
-	for _, c := range []byte(text) {
-		if '0' <= c && c <= '9' {
+	for i := range len(text) {
+		if '0' <= text[i] && text[i] <= '9' {
 			digits++
 		}
 	}
-	runes := []rune(text)
+	runes := utf8.RuneCountInString(text)
 	switch {
-	case digits >= 8 && len(runes) <= 40:
-		return stars + string(runes[len(runes)-4:])
-	case len(runes) >= 8:
-		return stars + string(runes[len(runes)-2:])
+	case digits >= 8 && runes <= 40:
+		return stars + lastRunes(text, 4)
+	case runes >= 8:
+		return stars + lastRunes(text, 2)
 	}
 	return eval.MaskedText
+}
+
+// lastRunes returns the last n characters of a text that has as many.
+func lastRunes(text string, n int) string {
+	at := len(text)
+	for range n {
+		_, size := utf8.DecodeLastRuneInString(text[:at])
+		at -= size
+	}
+	return text[at:]
 }
 
 // isDomain reports whether a text may stand behind the @ of an address.
@@ -377,5 +400,10 @@ func isDomain(text string) bool {
 
 // isLocal reports whether a text may stand before the @ of an address.
 func isLocal(text string) bool {
-	return text != "" && bytes.IndexFunc([]byte(text), func(r rune) bool { return r <= ' ' || r >= 0x7f }) < 0
+	for i := range len(text) {
+		if text[i] <= ' ' || text[i] >= 0x7f {
+			return false
+		}
+	}
+	return text != ""
 }

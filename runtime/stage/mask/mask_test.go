@@ -1,6 +1,9 @@
 package mask_test
 
 import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base32"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -71,10 +74,10 @@ func TestMembersAreMasked(t *testing.T) {
 			`{"body":{"a":null,"b":null,"c":[null,"(masked)"],"d":null,"f":null}}`,
 			[]hcl.AppliedMask{maskOf("m", eval.MaskHide, "a", "b", "c", "d", "f")}},
 		{"a part of a text", `{"body":{"a":"ada.l@example.com","b":"ab@example.com","c":"DE89 3704 0044 0532 0130 00",` +
-			`"d":"+49 30 1234567","e":"Lovelace","f":"Ada","g":12345678}}`,
+			`"d":"+49 30 1234567","e":"Lovelace","f":"Ada","g":12345678,"h":"Ångström","i":"+49 30 123456ß€"}}`,
 			`{"body":{"a":"a***@example.com","b":"***@example.com","c":"***0 00","d":"***4567","e":"***ce",` +
-				`"f":"(masked)","g":null}}`,
-			[]hcl.AppliedMask{maskOf("m", eval.MaskPartial, "?", "a", "b", "c", "d", "e", "f", "g")}},
+				`"f":"(masked)","g":null,"h":"***öm","i":"***56ß€"}}`,
+			[]hcl.AppliedMask{maskOf("m", eval.MaskPartial, "?", "a", "b", "c", "d", "e", "f", "g", "h", "i")}},
 		{"the strictest decides", `{"body":{"email":"ada@example.com"}}`, `{"body":{"email":"(masked)"}}`,
 			[]hcl.AppliedMask{maskOf("a", eval.MaskPartial, "email"), maskOf("b", eval.MaskHide, "e*")}},
 		{"a text that is JSON", `{"stdout":"{\"email\":\"ada@example.com\"}","code":0}`,
@@ -105,6 +108,23 @@ func TestHashesAreTheSameForTheSameValueOfOneMask(t *testing.T) {
 	}
 	if text, _ := a["id"].(string); len(text) != 18 || !strings.HasPrefix(text, "m_") {
 		t.Errorf("the hash is %q", text)
+	}
+}
+
+// The hash is HMAC-SHA-256 of the name of the mask, a zero byte and the value, whatever the length of the key.
+func TestHashesAreThoseOfHMAC(t *testing.T) {
+	for _, length := range []int{16, 64, 65, 200} {
+		m := maskOf("m", eval.MaskHash, "id")
+		m.Key = []byte(strings.Repeat("k", length))
+		for _, text := range []string{"x", strings.Repeat("ä", 300), "y"} {
+			sum := hmac.New(sha256.New, m.Key)
+			sum.Write([]byte("m\x00" + text))
+			hash := base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum.Sum(nil)[:10])
+			got := shown(t, &hcl.Backend{Masks: []hcl.AppliedMask{m}}, nil, `{"body":{"id":"`+text+`"}}`)
+			if want := `{"body":{"id":"m_` + strings.ToLower(hash) + `"}}`; got != want {
+				t.Errorf("key of %d bytes: %s, want %s", length, got, want)
+			}
+		}
 	}
 }
 
