@@ -2,10 +2,11 @@
 #
 #   make build          build the binary ./hatchel with its version
 #   make test           install what the tests need, start the databases, run make check, stop them
-#   make check          format, vet, lint, tests, those of the server and of the adapters with -race, coverage of diagnostics
+#   make check          format, vet, lint, tests, coverage of diagnostics
 #   make check-release  what only a release needs, and what .github/workflows/nightly.yml runs: race, matrices, portable,
 #                       bounds, fuzz, load, soak, kill, replicas, judge, mutants, packages, chart and bench
-#   make race           run the tests with -race that make check runs without it, and those of the editor at every place
+#   make race           run the tests with -race, with more reloads and edits, and those of the editor at every place;
+#                       .github/workflows/test.yml does it for each change, beside make test
 #   make matrices       run the tests of large matrices with all of their cases; make check runs some, chosen by a seed
 #   make portable       run the tests of a program that was built without cgo, which has no SQLite and confines no programs,
 #                       and build it for macOS and Windows
@@ -75,20 +76,19 @@ vet:
 lint:
 	$(STATICCHECK) ./...
 
-# Each package is built and tested in one way: with the race detector what runs calls, with coverage what reports
-# diagnostics, and the rest as it is. The target race runs the others with the race detector. The packages whose tests
-# take longest begin first, here and below.
+# Each package is built and tested in one way: with coverage what reports diagnostics, and the rest as it is. The target
+# race builds everything another time. The packages whose tests take longest begin first, here and below.
 unit:
-	$(GOTEST) -race ./runtime ./adapters/shell ./runtime/durable/state ./adapters/sql ./runtime/edge/console \
+	$(GOTEST) ./runtime ./adapters/shell ./runtime/durable/state ./adapters/sql ./runtime/edge/console \
 		./runtime/load/source/git ./runtime/... ./adapters/...
 
-# Vet compiles what these tests need, while the tests with the race detector are compiled.
+# Vet compiles what these tests need, while the others are compiled.
 plain: vet
 	$(GOTEST) -parallel 4 ./cmd/hatchel/e2e ./examples ./cmd/hatchel ./.ci/gotest $$(go list ./... | \
 		grep -vE '^hatchel/(runtime|adapters|hcl)(/|$$)|^hatchel/(examples|cmd/hatchel|cmd/hatchel/e2e)$$')
 
 race:
-	.ci/services go test -race -p 1 -timeout 40m $$(go list ./... | grep -vE '^hatchel/(runtime|adapters)(/|$$)')
+	.ci/services go test -race -p 1 -timeout 40m ./...
 	go test -race -timeout 20m ./examples -run Reloads -reloads 500
 	go test -race -timeout 20m ./cmd/hatchel/editor/lsp -run RandomEdits -edits 10000
 	go test -timeout 60m ./cmd/hatchel/editor/lsp -run Examples -every 1
