@@ -20,7 +20,8 @@ type Notifier interface {
 	// for all.
 	ResourceUpdated(uri string, of func(*mcp.Caller) bool)
 
-	// TaskChanged is called when a task has changed, with its members as encoded JSON without braces.
+	// TaskChanged is called when a task has changed, with its members as encoded JSON without braces; nil if they
+	// depend on who reads them.
 	TaskChanged(id string, members []byte)
 
 	// FollowsTask reports whether a task has subscribers.

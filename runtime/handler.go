@@ -121,7 +121,7 @@ func (h *Host) Task(ctx context.Context, req *mcp.TaskRequest) (mcp.Appender, er
 		done := true
 		switch req.Method {
 		case "tasks/get":
-			return mcp.Raw(t.AppendMembers(nil, true)), nil
+			return mcp.Raw(g.shownTask(ctx, t, req.Caller).AppendMembers(nil, true)), nil
 		case "tasks/update":
 			t.RefreshToken(req.Caller)
 			done, err = g.answerTask(ctx, t, req)
@@ -137,6 +137,20 @@ func (h *Host) Task(ctx context.Context, req *mcp.TaskRequest) (mcp.Appender, er
 		}
 	}
 	return nil, context.Cause(ctx)
+}
+
+// shownTask returns a task as its caller may see it now. Masks of a tool that is served no more cannot be asked.
+func (g *Generation) shownTask(ctx context.Context, t *task.Task, caller *mcp.Caller) *task.Task {
+	if len(t.Lifted) == 0 {
+		return t
+	}
+	if p, ok := g.Programs[t.Tool]; ok {
+		return p.ShownTask(ctx, t, caller)
+	}
+	shown := *t
+	shown.Fail(&mcp.Error{Code: mcp.CodeInternalError, Message: "The call was carried out. Its result is not shown, " +
+		"because the tool is not served any more, and masks apply to it."})
+	return &shown
 }
 
 // answerTask gives answers of its client to a task. It reports false when the task was changed in

@@ -129,9 +129,8 @@ func (c *engine) acquireKey() (hasResult bool, err error) {
 	case err != nil:
 		return false, err
 	case use.result != nil:
-		if name := c.hiddenSince(use.result); name != "" {
-			return false, failure.Refusal(fmt.Sprintf("The call was carried out. Its result is not shown again, "+
-				"because you may no longer see what the mask %q hides.", name))
+		if name := c.hiddenSince(use.result.Lifted); name != "" {
+			return false, failure.Refusal(fmt.Sprintf(hiddenResult, name))
 		}
 		return true, c.result.Restore(use.result)
 	}

@@ -18,7 +18,7 @@ import (
 // reads all of the members that it knows, so a member may be added if a program that does not know it goes on with the
 // call correctly; otherwise the version is increased. Calls that were frozen before there were versions have the
 // version 0, and the members of version 1 except changes.
-const frozenVersion = 3
+const frozenVersion = 4
 
 // frozenCall is the stored form of a pausedCall. Values are in the form of elicit.AppendFrozen.
 type frozenCall struct {
@@ -41,6 +41,10 @@ type frozenCall struct {
 	// Asking is what the backend of the next step asks. A program of version 2 would call the backend again, so a call
 	// of which a backend asks has version 3.
 	Asking *frozenAsking `json:"asking,omitempty"`
+
+	// Lifted are the masks that showed the caller values. A program of version 3 would go on for a caller who may not
+	// see these any more, so a call with some has version 4.
+	Lifted []string `json:"lifted,omitempty"`
 }
 
 // frozenAsking is the stored form of asking.
@@ -64,6 +68,7 @@ type pausedCall struct {
 	changes  []adapters.Part
 	failures adapters.Failures // of the steps that were run
 	asking   *asking           // nil for nothing
+	lifted   []string          // the masks that showed the caller values
 
 	unknownChanges, unknownFailures bool // the program that has frozen the call did not record them
 }
@@ -81,6 +86,9 @@ func (p *pausedCall) freeze() ([]byte, error) {
 		f.Version = 2
 	}
 	err := p.freezeAsking(&f)
+	if f.Lifted = p.lifted; len(f.Lifted) > 0 {
+		f.Version = frozenVersion
+	}
 	if p.approval != nil {
 		text, _ := json.Marshal(p.approval) // texts and times
 		f.Approval = string(text)
@@ -112,7 +120,7 @@ func (p *pausedCall) freezeAsking(f *frozenCall) (err error) {
 	if a == nil {
 		return nil
 	}
-	f.Version, f.Asking = frozenVersion, &frozenAsking{Resume: a.resume}
+	f.Version, f.Asking = 3, &frozenAsking{Resume: a.resume}
 	if a.open != (opencall.Ref{}) {
 		f.Asking.Open = &a.open
 	}
@@ -157,6 +165,7 @@ func thaw(frozen []byte, steps int, reserve func(bytes int64) error) (p pausedCa
 	}
 	p = pausedCall{
 		next: f.Next, spent: time.Duration(f.Spent) * time.Millisecond, trace: f.Trace, key: f.Key, changes: f.Changes,
+		lifted:         f.Lifted,
 		unknownChanges: f.Version == 0, unknownFailures: f.Failures == nil,
 	}
 	for _, m := range []struct {

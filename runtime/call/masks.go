@@ -1,6 +1,7 @@
 package call
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -14,8 +15,11 @@ import (
 	"hatchel/internal/detect"
 	"hatchel/internal/logonce"
 	"hatchel/runtime/durable/audit"
+	"hatchel/runtime/edge/mcp"
+	"hatchel/runtime/stage/failure"
 	"hatchel/runtime/stage/mask"
 	"hatchel/runtime/stage/result"
+	"hatchel/runtime/stage/task"
 )
 
 // operationMasks are the masks of the outputs of an operation.
@@ -106,18 +110,39 @@ func (o *Operation) addLifted(names []string, f *hcl.Frame) []string {
 	return names
 }
 
-// hiddenSince returns a mask of a stored result that applies to the caller now; empty for none.
-func (c *engine) hiddenSince(stored *result.Cached) string {
-	if len(stored.Lifted) == 0 {
+// hiddenSince returns a mask that applies to the caller now, of those that did not when something was stored; empty
+// for none.
+func (c *engine) hiddenSince(stored []string) string {
+	if len(stored) == 0 {
 		return ""
 	}
 	lifted := c.operation.addLifted(nil, c.frame)
-	for _, name := range stored.Lifted {
+	for _, name := range stored {
 		if !slices.Contains(lifted, name) {
 			return name
 		}
 	}
 	return ""
+}
+
+// hiddenResult is what a caller gets in place of a stored result that they may not see any more; %q is the mask.
+const hiddenResult = "The call was carried out. Its result is not shown again, because you may no longer see what the " +
+	"mask %q hides."
+
+// ShownTask returns a completed task as its caller may see it now: without a result that was made for one who saw more.
+func (p *Program) ShownTask(ctx context.Context, t *task.Task, caller *mcp.Caller) *task.Task {
+	c := p.newCallOf(ctx, caller, adapters.NopClient{})
+	defer c.result.Release()
+	c.program = p
+	name := c.hiddenSince(t.Lifted)
+	if name == "" {
+		return t
+	}
+	shown := *t
+	failed := c.failed(failure.Refusal(fmt.Sprintf(hiddenResult, name)))
+	out := c.outcome(failed, mcp.Revision20260728)
+	shown.Result = out.AppendResult(nil, mcp.Revision20260728)
+	return &shown
 }
 
 // recordedMasks returns what became of the masks of the operation in a call; nil for none.

@@ -1,6 +1,7 @@
 package call
 
 import (
+	"fmt"
 	"time"
 
 	"hatchel/adapters"
@@ -100,7 +101,7 @@ func (c *engine) freeze(input map[string]any) ([]byte, error) {
 	if c.approval != nil {
 		p.approval = &c.approval.frozenApproval
 	}
-	p.asking = c.asking
+	p.asking, p.lifted = c.asking, c.operation.addLifted(nil, c.frame)
 	if c.reuse.claim.Held() {
 		p.key = c.reuse.claim.Name()
 	}
@@ -113,6 +114,10 @@ func (c *engine) thaw(frozen []byte, reserve func(bytes int64) error) error {
 	p, err := thaw(frozen, len(c.operation.Steps), reserve)
 	if err != nil {
 		return err
+	}
+	if name := c.hiddenSince(p.lifted); name != "" {
+		const text = "the call cannot go on, because you may no longer see what the mask %q hides"
+		return &adapters.Fault{Message: fmt.Sprintf(text, name), Advice: "call again"}
 	}
 	if c.operation.takesFiles {
 		for _, m := range []map[string]any{p.steps, p.locals, p.input, p.done} {

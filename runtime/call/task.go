@@ -191,7 +191,7 @@ func (c *engine) finishTask(ctx context.Context, t *task.Task, failed *failure.F
 	}
 	outcome := c.ending(ctx, failed, "").outcome
 	out := c.outcome(failed, mcp.Revision20260728)
-	t.Complete(out.AppendResult(nil, mcp.Revision20260728), outcome)
+	t.Complete(out.AppendResult(nil, mcp.Revision20260728), outcome, c.operation.addLifted(nil, c.frame))
 	return nil
 }
 

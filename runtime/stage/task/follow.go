@@ -10,7 +10,8 @@ import (
 
 // Audience is notified of tasks that change. Its methods may be called concurrently and must not block.
 type Audience interface {
-	// TaskChanged is called when a task has changed, with its members as encoded JSON without braces.
+	// TaskChanged is called when a task has changed, with its members as encoded JSON without braces; nil if they
+	// depend on who reads them.
 	TaskChanged(id string, members []byte)
 
 	// TaskFinished is called when this process has ended a task.
@@ -31,9 +32,14 @@ func (r *Registry) notify(t *Task) {
 	r.mu.Lock()
 	audience := r.audience
 	r.mu.Unlock()
-	if audience != nil {
-		audience.TaskChanged(t.row.Name, t.AppendMembers(nil, true))
+	if audience == nil {
+		return
 	}
+	var members []byte
+	if len(t.Lifted) == 0 {
+		members = t.AppendMembers(nil, true)
+	}
+	audience.TaskChanged(t.row.Name, members)
 }
 
 // notifyEnd tells that a task has ended, if it has.

@@ -65,6 +65,7 @@ type Task struct {
 
 	Result  json.RawMessage `json:"result,omitempty"`  // of a completed task: the result of tools/call
 	Outcome string          `json:"outcome,omitempty"` // of a completed task: that of its call, as in the audit log
+	Lifted  []string        `json:"lifted,omitempty"`  // of a completed task: the masks that showed its caller values
 	Error   json.RawMessage `json:"error,omitempty"`   // of a failed one
 }
 
@@ -106,10 +107,11 @@ func (t *Task) end(status, message string) {
 	t.Call, t.Step, t.Asked, t.row.Owner = nil, "", nil, ""
 }
 
-// Complete ends the task with the result of tools/call, and with the outcome that the audit log has of the call.
-func (t *Task) Complete(result []byte, outcome string) {
+// Complete ends the task with the result of tools/call, and with the outcome that the audit log has of the call. Lifted
+// are the masks that showed the caller values.
+func (t *Task) Complete(result []byte, outcome string, lifted []string) {
 	t.end(Completed, "")
-	t.Result, t.Outcome = result, outcome
+	t.Result, t.Outcome, t.Lifted = result, outcome, lifted
 }
 
 // Fail ends the task with an error of the protocol.
@@ -278,7 +280,9 @@ func (t *Task) finishedEvent() *webhook.Event {
 		ID: t.row.Name, Tool: t.Tool, Status: t.Status, Outcome: t.Outcome, Message: t.Message, Subject: t.subject(),
 		Created: formatTime(t.Created), Result: t.Result, Error: t.Error,
 	}
-	if len(t.Result) > maxEventResult {
+	if len(t.Lifted) > 0 {
+		data.Result = nil // who receives it may not see what the caller could
+	} else if len(t.Result) > maxEventResult {
 		data.Result, data.Size = nil, len(t.Result)
 	}
 	at := time.UnixMilli(t.Updated)
