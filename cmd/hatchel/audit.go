@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"cmp"
+	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -69,6 +70,7 @@ whole: it is being written, or the process that wrote it has died.`,
 		cmd.MarkFlagsMutuallyExclusive("verify", name)
 	}
 	completeWords(cmd, "outcome", audit.Outcomes...)
+	cmd.AddCommand(auditUsageCommand())
 	return cmd
 }
 
@@ -78,18 +80,23 @@ func commandAudits(cmd *cobra.Command) *runtime.AuditLogs {
 	return &runtime.AuditLogs{Stdout: cmd.ErrOrStderr()}
 }
 
-func (f *auditFlags) run(cmd *cobra.Command, path string) error {
-	matches, err := f.Matcher(time.Now())
-	if err != nil {
-		return misusef("--%s", err)
-	}
-	log, err := locateAuditLog(path, func(path string) (*hcl.Config, hcl.Diagnostics, error) {
+// locate returns the log in a file, or that of a directory.
+func (f *loadFlags) locate(cmd *cobra.Command, path string) (audit.Source, error) {
+	return locateAuditLog(path, func(path string) (*hcl.Config, hcl.Diagnostics, error) {
 		folder, err := f.decode(cmd.Context(), path, cmd.ErrOrStderr())
 		if err != nil {
 			return nil, nil, err
 		}
 		return folder.config, folder.diags, nil
 	})
+}
+
+func (f *auditFlags) run(cmd *cobra.Command, path string) error {
+	matches, err := f.Matcher(time.Now())
+	if err != nil {
+		return misusef("--%s", err)
+	}
+	log, err := f.locate(cmd, path)
 	if err != nil {
 		return err
 	}
@@ -102,23 +109,35 @@ func (f *auditFlags) run(cmd *cobra.Command, path string) error {
 	if f.follow {
 		read = log.Follow
 	}
+	return readAuditLog(cmd, log, path, read, func(l *audit.Line, r *audit.Record) bool {
+		switch {
+		case !matches(l, r):
+		case f.asJSON:
+			fmt.Fprintf(out, "%s\n", l.Text)
+		default:
+			printAuditRecord(out, r)
+		}
+		return !f.follow || out.Flush() == nil
+	})
+}
+
+// readAuditLog calls each with the records of a log, which read reads, until it reports false. It says of a line that
+// it is no valid record.
+func readAuditLog(cmd *cobra.Command, log audit.Source, path string,
+	read func(context.Context, func(*audit.Line) bool) error, each func(*audit.Line, *audit.Record) bool,
+) error {
 	var newer error
-	err = read(cmd.Context(), func(l *audit.Line) bool {
+	err := read(cmd.Context(), func(l *audit.Line) bool {
 		r, ok := l.Record()
 		if newer = r.CheckFormat(); newer != nil {
 			return false
 		}
-		switch {
-		case !ok:
+		if !ok {
 			fmt.Fprintf(cmd.ErrOrStderr(), "hatchel: %s:%d is not a valid record: see hatchel audit --verify %s\n",
 				l.File, l.Number, path)
-		case !matches(l, &r):
-		case f.asJSON:
-			fmt.Fprintf(out, "%s\n", l.Text)
-		default:
-			printAuditRecord(out, &r)
+			return true
 		}
-		return !f.follow || out.Flush() == nil
+		return each(l, &r)
 	})
 	if err = cmp.Or(newer, err); err != nil {
 		return auditReadFailure(log, err)

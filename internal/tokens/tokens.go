@@ -38,6 +38,12 @@ var scripts = []struct {
 	{unicode.Bengali, 41}, {unicode.Tamil, 36}, {unicode.Georgian, 36},
 }
 
+// frequent lists ranges that have only letters of one script, whose costs are known without a look at the tables.
+var frequent = [...]struct {
+	low, high rune
+	cost      int
+}{{0x4E00, 0x9FFF, 82}, {0x3041, 0x3096, 66}, {0x30A1, 0x30FA, 66}, {0xAC00, 0xD7A3, 70}, {0x0410, 0x044F, 27}}
+
 // Estimate returns the estimated number of tokens of a text: 0 for an empty text, at least 1 for any other. It
 // allocates nothing, takes time in proportion to the text, and accepts any bytes. The estimate of a
 // concatenation is close to the sum of the estimates of its parts.
@@ -80,15 +86,19 @@ func next(text string) (n, cost int) {
 func nextWord(text string) (n, cost int) {
 	letters, small := 0, false
 	for n < len(text) {
-		r, size := utf8.DecodeRuneInString(text[n:])
-		switch {
-		case size > 1 && unicode.Is(unicode.Latin, r):
+		size := 1
+		if c := text[n]; c < utf8.RuneSelf {
+			if !isLetter(c) || small && c < 'a' {
+				break
+			}
+			small = c >= 'a'
+		} else {
+			var r rune
+			if r, size = utf8.DecodeRuneInString(text[n:]); size == 1 || !unicode.Is(unicode.Latin, r) {
+				break
+			}
 			cost += costAccent
 			small = true
-		case size > 1 || !isLetter(text[n]) || small && text[n] < 'a':
-			return n, cost + costWord + max(letters-maxWholeWord, 0)*costLetter
-		default:
-			small = text[n] >= 'a'
 		}
 		n += size
 		letters++
@@ -99,6 +109,11 @@ func nextWord(text string) (n, cost int) {
 // nextOther measures one character that is not ASCII, or a word that begins with it.
 func nextOther(text string) (n, cost int) {
 	r, size := utf8.DecodeRuneInString(text)
+	for _, s := range frequent {
+		if s.low <= r && r <= s.high {
+			return size, s.cost
+		}
+	}
 	switch {
 	case unicode.Is(unicode.Latin, r):
 		return nextWord(text)

@@ -112,7 +112,7 @@ func (a *auditCall) recordEnd(ctx context.Context, e *ending, steps []string) *f
 	case e.failed != nil:
 		r.Message, r.ErrorID = e.arguments.hideMessage(e.failed.Message), e.failed.ID
 	case e.interim == "":
-		r.Rows, r.Bytes = e.result.Rows(), e.result.Size()
+		r.Rows, r.Bytes, r.Tokens = e.result.Rows(), e.result.Size(), e.result.Tokens()
 		if page := e.result.Page; page != nil {
 			r.Page, r.Rows, r.Delivered = page.Number, page.Rows, page.Delivered+page.Rows
 		}

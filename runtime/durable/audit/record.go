@@ -124,6 +124,7 @@ type Record struct {
 	Page      int      `json:"page,omitempty"`
 	Delivered int      `json:"delivered,omitempty"`
 	Bytes     int      `json:"bytes,omitempty"`
+	Tokens    int      `json:"tokens,omitempty"` // of a model's context that the answer takes, estimated
 	SHA256    string   `json:"sha256,omitempty"` // of a file; of a reload that waited, of the lock
 	Duration  float64  `json:"ms,omitempty"`
 	Revision  string   `json:"revision,omitempty"` // of the configuration
@@ -271,6 +272,7 @@ func (r *Record) append(dst []byte) []byte {
 	dst = appendNumber(dst, "page", int64(r.Page))
 	dst = appendNumber(dst, "delivered", int64(r.Delivered))
 	dst = appendNumber(dst, "bytes", int64(r.Bytes))
+	dst = appendNumber(dst, "tokens", int64(r.Tokens))
 	dst = appendText(dst, "sha256", r.SHA256)
 	if r.Duration != 0 {
 		dst = strconv.AppendFloat(append(dst, `,"ms":`...), r.Duration, 'f', -1, 64)
