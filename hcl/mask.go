@@ -225,6 +225,15 @@ type ColumnDeriver interface {
 	MaskedColumns(mask *eval.Mask) ([]string, error)
 }
 
+// MaskedStatements is the configuration of a backend whose statements may tell of masked columns.
+type MaskedStatements interface {
+	// ComparedWithMasked returns the places of the values that statements compare with columns that the mask masks, and
+	// that whoever calls may choose.
+	ComparedWithMasked(mask *eval.Mask) []Range
+	// StatementNames returns the names in the statements, among them all names of columns of the results if all is set.
+	StatementNames() (names []string, all bool)
+}
+
 // masksFor returns the masks that apply to a backend of the operation, for any caller.
 func (w *operationDecoder) masksFor(connection *Connection) (masks []*Mask) {
 	list := masksOf[w.noun]

@@ -77,7 +77,7 @@ func TestAPausedCallIsNotContinuedForWhoLostARight(t *testing.T) {
 		    }
 		  }
 		}
-		text = "${step.x.email} for ${step.who.name.content.name}"
+		text = "${step.x.value.email} for ${step.who.name.content.name}"
 	`))
 	const can = `{"elicitation":{"form":{}}}`
 	for _, x := range []struct{ before, after, want string }{

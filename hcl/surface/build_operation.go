@@ -28,6 +28,14 @@ func (b *builder) tool(t *hcl.Tool) {
 	}
 	out.May.Limit = limitOf(t.Limit)
 	out.Output, out.Answer = decodeSchema(t.Returns), answerOf(t)
+	for _, m := range t.MaskedMembers(t.ResultType()) {
+		names := make([]string, len(m.Masks))
+		for i, mask := range m.Masks {
+			names[i] = mask.Name
+		}
+		out.Masked = append(out.Masked, m.Path+" by "+strings.Join(names, ", "))
+	}
+	slices.Sort(out.Masked)
 	out.Digest = digest(canonical(out))
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -171,6 +171,7 @@ func (c *comparison) tool(at string, a, b *Tool) {
 	c.operation("tool", at, &a.Operation, &b.Operation)
 	c.answerInputs = nil
 	c.answer(at, &a.Answer, &b.Answer)
+	c.maskedMembers(at, a.Masked, b.Masked)
 	c.flag(at, "read_only", a.Annotations.ReadOnly, b.Annotations.ReadOnly, false)
 	c.flag(at, "destructive", a.Annotations.Destructive, b.Annotations.Destructive, true)
 	c.flag(at, "open_world", a.Annotations.OpenWorld, b.Annotations.OpenWorld, true)

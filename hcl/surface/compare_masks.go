@@ -76,6 +76,17 @@ func (c *comparison) mask(a, b *Mask) {
 	}
 }
 
+// maskedMembers compares the masked members of the answer of a tool. One that is masked no more, or is gone, may be
+// shown under another name.
+func (c *comparison) maskedMembers(at string, old, new []string) {
+	for _, member := range missing(old, new) {
+		c.add(Widening, "mask", at, "no longer a masked member: %s", member)
+	}
+	for _, member := range missing(new, old) {
+		c.add(Behaviour, "mask", at, "masked member: %s", member)
+	}
+}
+
 // maskRule compares who sees the values. Without a rule nobody does.
 func (c *comparison) maskRule(old, new *eval.Formula) {
 	if old.Equal(new) {

@@ -157,6 +157,7 @@ type Tool struct {
 	Output      any         `json:"output,omitempty"` // a decoded JSON Schema; nil for none
 	Annotations Annotations `json:"annotations"`
 	Answer      Answer      `json:"answer,omitzero"`
+	Masked      []string    `json:"masked,omitempty"` // members of the answer, with their masks
 }
 
 // Annotations are the hints about the effects of a tool.

@@ -109,9 +109,11 @@ var ibanLengths = func() map[string]int {
 	return table
 }()
 
-// ibanAt returns where the account number that begins at a position ends; 0 for none.
+// ibanAt returns where the account number that begins at a position ends; 0 for none. It is written without spaces, or
+// in groups of four.
 func ibanAt(text string, i int) int {
-	if len(text) < i+15 || classes[text[i+1]]&letter == 0 || classes[text[i+2]]&digit == 0 {
+	if len(text) < i+15 || classes[text[i+1]]&letter == 0 || classes[text[i+2]]&digit == 0 ||
+		classes[text[i+3]]&digit == 0 {
 		return 0
 	}
 	length := ibanLengths[strings.ToUpper(text[i:i+2])]
@@ -128,7 +130,7 @@ func ibanAt(text string, i int) int {
 				number[n] = c
 			}
 			n++
-		case c != ' ' && c != '-' || n < 4 || classes[text[end-1]]&(letter|digit) == 0:
+		case c != ' ' && c != '-' || n == 0 || n%4 != 0 || classes[text[end-1]]&(letter|digit) == 0:
 			return 0
 		}
 	}

@@ -30,6 +30,9 @@ var Rules = []Rule{
 	{"client", "What clients or the APIs of their models refuse or cut. The limits are in docs/clients.md."},
 	{"budget", "More tokens, tools or text than an agent reads well."},
 	{"caller-filter", "A table whose rows one tool chooses by the caller, and another one does not."},
+	{"mask-oracle", "A statement that compares a masked column with a value that callers choose: who tries values " +
+		"learns the column."},
+	{"mask", "A member of a mask that no output of a backend has."},
 	{"upstream", "A pinned definition that no block uses, a description that is still that of the server, a hint of " +
 		"the server that nobody confirmed, and credentials that are sent to it over http."},
 	{"skill", "A skill whose links lead to nothing, that names unknown tools, or that hosts ignore in part; scripts, " +
@@ -84,6 +87,7 @@ func Check(config *hcl.Config, opts Options) Result {
 	c.checkNames()
 	c.checkClients()
 	c.checkCallers()
+	c.checkMasks()
 	c.checkUpstreams()
 	c.checkSkills()
 	total := c.checkBudget()

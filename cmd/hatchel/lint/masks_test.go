@@ -1,0 +1,84 @@
+package lint
+
+import (
+	"slices"
+	"testing"
+	"testing/fstest"
+
+	"hatchel/adapters/all"
+	"hatchel/hcl"
+)
+
+// maskFindings returns what the findings of a rule mark.
+func maskFindings(t *testing.T, rule, src string) (found []string) {
+	t.Helper()
+	config, diags := hcl.Load(fstest.MapFS{"a.hcl": {Data: []byte(src)}}, all.Set().Kinds(),
+		hcl.Options{Getenv: func(string) (string, bool) { return "postgres://u@127.0.0.1/d", true }})
+	if diags.HasErrors() {
+		t.Fatalf("%v: %s", diags[0], diags[0].Detail)
+	}
+	for _, f := range Check(config, Options{}).Findings {
+		if f.Rule == rule {
+			found = append(found, src[f.Subject.Start.Byte:f.Subject.End.Byte]+": "+f.Detail)
+		}
+	}
+	return found
+}
+
+func TestAMaskedColumnThatCallersCompareIsFound(t *testing.T) {
+	for _, c := range []struct {
+		statement string
+		found     bool
+	}{
+		{"SELECT id FROM customers WHERE email = ${input.x}", true},
+		{"SELECT id FROM customers WHERE lower(email) LIKE ${\"%${input.x}%\"}", true},
+		{"SELECT id FROM customers c WHERE c.email IN (${input.x}, 'b')", true},
+		{"SELECT id FROM customers WHERE email BETWEEN 'a' AND ${input.x}", true},
+		{"SELECT id FROM customers WHERE ${input.x} BETWEEN 'a' AND email", true},
+		{"SELECT id FROM customers WHERE (id, email) = (1, ${input.x})", true},
+		{"SELECT id FROM customers GROUP BY id HAVING max(email) < ${input.x}", true},
+		{"SELECT o.id FROM orders o JOIN customers c ON c.email = ${input.x}", true},
+		{"SELECT id FROM orders WHERE customer IN (SELECT id FROM customers WHERE email > ${input.x})", true},
+		{"SELECT id FROM customers ORDER BY email = ${input.x}", true},
+		{"WITH c AS (SELECT id, email AS mail FROM customers) SELECT id FROM c WHERE mail = ${input.x}", true},
+		{"SELECT id FROM customers WHERE id = ${input.x}", false},
+		{"SELECT id FROM customers WHERE email IS NOT NULL AND id = ${input.x}", false},
+		{"SELECT id FROM customers WHERE email = ${caller.subject} LIMIT 5", false},
+		{"SELECT id FROM customers WHERE email = 'a' AND id = ${input.x}", false},
+		{"SELECT id, email FROM customers WHERE id = ${input.x} ORDER BY email", false},
+		{"SELECT id, email FROM customers LIMIT ${input.x}", false},
+	} {
+		for _, kind := range []string{"sqlite", "postgres", "mysql"} {
+			found := maskFindings(t, "mask-oracle", connectionOf(kind)+`
+mask "m" { members = ["email"] }
+tool "t" {
+  description = "Find customers by x."
+  input "x" { type = string("What to find") }
+  sql "db" {
+    query = <<-SQL
+      `+c.statement+`
+    SQL
+  }
+}
+`)
+			if (len(found) > 0) != c.found {
+				t.Errorf("%s: %s: %q", kind, c.statement, found)
+			}
+		}
+	}
+}
+
+func TestAMemberThatNoOutputHasIsFound(t *testing.T) {
+	src := func(mask, statement string) string {
+		return connectionOf("sqlite") + "mask \"m\" { members = [" + mask + "] }\ntool \"t\" {\n  description = \"List all customers.\"\n" +
+			"  sql \"db\" { query = \"" + statement + "\" }\n}\n"
+	}
+	got := maskFindings(t, "mask", src(`"emial", "phone", "customers.name"`, "SELECT email, phone, name FROM customers LIMIT 5"))
+	want := []string{`mask "m": No output to which mask "m" applies has "emial". Did you mean "email"?`}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+	if got := maskFindings(t, "mask", src(`"emial"`, "SELECT * FROM customers LIMIT 5")); got != nil {
+		t.Errorf("columns that nobody knows: %q", got)
+	}
+}
