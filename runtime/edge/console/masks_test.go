@@ -54,6 +54,13 @@ func TestMasksAreShown(t *testing.T) {
 			t.Errorf("%q: the masks are %q", query, rows)
 		}
 	}
+	matrix := ada.get("/console/policies?caller=group+support").rows("mask-matrix")
+	if want := [][]string{{"Mask", "group support"}, {"contact email", "shown"}, {"pay salary", "hidden"}}; fmt.Sprint(matrix) != fmt.Sprint(want) {
+		t.Errorf("the matrix of masks is %q", matrix)
+	}
+	if rows := ada.get("/console/policies?caller=you").rows("mask-matrix"); len(rows) != 3 || rows[1][1] != "partial" {
+		t.Errorf("the person who looks sees %q", rows)
+	}
 	for _, c := range [][2]string{{"ada", "contact: applied, pay: applied"}, {"sam", "contact: lifted, pay: applied"}} {
 		s.callAs(c[0], "people", "{}")
 		call := ada.get(callPath.FindString(ada.get("/console/tools/people").body))

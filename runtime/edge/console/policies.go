@@ -19,7 +19,8 @@ type policiesData struct {
 	Bar     *filterBar
 	Columns []matrixColumn
 	Rows    []matrixRow
-	pager   // of the tools
+	Masks   []maskMatrixRow // what the callers see of what masks mask
+	pager                   // of the tools
 	Callers pager
 	Matrix  *access.Matrix // for what it says of its callers
 	Default string         // what becomes of a call that no rule decides
@@ -37,6 +38,12 @@ type matrixRow struct {
 	Does  condition
 	Path  string        // of the page of its rules
 	Cells template.HTML // the answer for each caller, with the address of its explanation
+}
+
+// maskMatrixRow is one mask, with what each caller sees.
+type maskMatrixRow struct {
+	Name, Members string
+	Sees          []access.Answer
 }
 
 const (
@@ -144,6 +151,21 @@ func (d *policiesData) fill(cfg *hcl.Config, tools []*hcl.Tool, columns []access
 		row.Cells = template.HTML(out.String())
 		d.Rows = append(d.Rows, row)
 	}
+	d.Masks = maskMatrix(cfg, callers)
+}
+
+// maskMatrix returns what callers see of each mask.
+func maskMatrix(cfg *hcl.Config, callers []access.Caller) (rows []maskMatrixRow) {
+	for i, mask := range access.MaskRows(cfg, callers) {
+		m := cfg.Masks[i]
+		members := append(slices.Clone(m.Members), m.Detect.Words()...)
+		row := maskMatrixRow{Name: mask.Name, Members: strings.Join(members, ", ")}
+		for _, c := range callers {
+			row.Sees = append(row.Sees, mask.Answers[c.Name])
+		}
+		rows = append(rows, row)
+	}
+	return rows
 }
 
 // cellParts are the parts of the cells of a column, escaped. A template would take most of the time of the page.

@@ -88,8 +88,8 @@ func masksOf(op *hcl.Operation) (all []*hcl.Mask) {
 	return all
 }
 
-// maskRows returns the rows of the masks of a configuration, by name.
-func maskRows(cfg *hcl.Config, callers []Caller) []Row {
+// MaskRows returns the rows of the masks of a configuration, by name.
+func MaskRows(cfg *hcl.Config, callers []Caller) []Row {
 	targets := toolTargets(cfg.Tools)
 	for _, p := range cfg.Prompts {
 		targets = append(targets, PromptTarget(p))

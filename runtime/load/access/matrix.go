@@ -62,7 +62,7 @@ func Of(cfg *hcl.Config, t Target, selected func(Caller) bool) *Matrix {
 
 func newMatrix(cfg *hcl.Config, targets []Target, callers []Caller) *Matrix {
 	all := rows(cfg, targets, callers)
-	masks := maskRows(cfg, callers)
+	masks := MaskRows(cfg, callers)
 	callers = withoutRepetitions(callers, slices.Concat(all, masks))
 	return &Matrix{Callers: callers, Tools: all, Masks: masks, Unknown: unknownParts(cfg, targets, callers),
 		SignIn: signInNotes(cfg, callers)}
