@@ -29,11 +29,15 @@ func (f *Facts) addHeld(cuts []*Cut, seen map[*Facts]bool) []*Cut {
 }
 
 // Whole returns the facts of a value that no limit may cut, see [Dependencies.RequireWhole], and that no mask may mask.
-func (f Facts) Whole() Facts {
-	if f.HeldCuts() != nil || f.addHeldMasks(nil, false, map[*Facts]bool{}) != nil {
+// Masks of parts of which the type says nothing stay.
+func (e TypedExpr) Whole() Facts {
+	f, masks := e.Facts, e.HeldMasks()
+	if f.HeldCuts() != nil || masks != nil {
 		f.Cuts, f.Members, f.Elem = nil, nil, nil
 	}
-	f.Masked, f.Covers = nil, nil
+	if f.Masked = nil; masks != nil {
+		f.Covers = nil
+	}
 	return f
 }
 

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"hatchel/hcl/functions"
+	"hatchel/hcl/schema"
 	"hatchel/hcl/template"
 )
 
@@ -158,6 +159,16 @@ func (e TypedExpr) ElementFacts(first bool) Facts {
 	return f
 }
 
+// PartFacts returns the facts of the element, or of the member, that a key chooses.
+func (e TypedExpr) PartFacts(key TypedExpr) Facts {
+	if name, ok := key.Value.(string); ok && key.Known {
+		return e.MemberFacts(name).By(key)
+	}
+	f := e.ElementFacts(e.Type != nil && e.Type.Kind == schema.List && key.Value == 0).ChosenBy(key)
+	f.coverNamedBy(key, e)
+	return f
+}
+
 func (e TypedExpr) partFacts(part *Facts, cuts []*Cut, choices func() []any) Facts {
 	f := Facts{Marks: e.Marks, Choices: choices, Cuts: cuts}
 	if part != nil {
@@ -226,10 +237,14 @@ func fromCall(fn *functions.Function, args []TypedExpr) Facts {
 		}
 	case functions.AnElement, functions.FirstElement:
 		element := TypedExpr{Type: AnyType, Facts: args[0].ElementFacts(fn.Chooses == functions.FirstElement)}
+		if len(args) > 1 {
+			element.Facts = args[0].PartFacts(args[1])
+		}
 		f = Either(append([]TypedExpr{element}, args[min(2, len(args)):]...)...)
 		f.NullReason = ""
 	default:
 		f = From(args...)
+		f.coverResult(fn, args)
 		if len(args) > 0 && fn.Result.Rule == functions.SameAsFirst { // some of its elements, or all in another order
 			f.Covers = args[0].Covers
 			f.Masked = args[0].Facts.addHeldMasks(nil, false, map[*Facts]bool{})

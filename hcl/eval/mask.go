@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"hatchel/hcl/diag"
+	"hatchel/hcl/functions"
 	"hatchel/hcl/jsonscan"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
@@ -243,6 +244,48 @@ func (f *Facts) coverElement(of TypedExpr) {
 	}
 	held, covers := of.below(of.Type, of.Covers)
 	f.Masked, f.Covers = addAll(f.Masked, held), addAll(f.Covers, covers)
+}
+
+// coverNamedBy completes the facts of a part of a value that a key chooses: a text names a member, which may be any.
+func (f *Facts) coverNamedBy(key, of TypedExpr) {
+	if of.Type == nil || key.Type == nil {
+		return
+	}
+	isList := of.Type.Kind == schema.List || of.Type.Kind == schema.Set
+	if isIndex := key.Type.Kind == schema.Integer || key.Type.Kind == schema.Number; !isList && !isIndex {
+		f.Masked = addAll(f.Masked, of.PossibleMasks())
+	}
+}
+
+// coverResult completes the facts of what a function computes of values that masks cover: the members of a list or an
+// object that it returns are masked by their names, as those of the arguments are. Where they have lost their names, the
+// result is masked as a whole.
+func (f *Facts) coverResult(fn *functions.Function, args []TypedExpr) {
+	isText := fn.Result.Rule == functions.Fixed && fn.Result.Kind != functions.Any && fn.Result.Kind != functions.List &&
+		fn.Result.Kind != functions.Object
+	for _, a := range args {
+		isObject := a.Type != nil && (a.Type.Kind == schema.Object || a.Type.Kind == schema.Map)
+		switch {
+		case fn.Counts:
+		case fn.Keeps.Has(functions.Unnamed), isText && isObject:
+			f.Masked = addAll(f.Masked, a.PossibleMasks())
+		case !isText:
+			f.Covers = a.Facts.addHeldCovers(f.Covers, map[*Facts]bool{})
+		}
+	}
+}
+
+// addHeldCovers adds what covers the value, and its parts that are known apart.
+func (f *Facts) addHeldCovers(covers []Cover, seen map[*Facts]bool) []Cover {
+	if f == nil || seen[f] {
+		return covers
+	}
+	seen[f] = true
+	covers = addAll(covers, f.Covers)
+	for _, m := range f.Members {
+		covers = m.addHeldCovers(covers, seen)
+	}
+	return f.Elem.addHeldCovers(covers, seen)
 }
 
 // below returns the masks of the members of an object, and what covers the members that are not masked.

@@ -133,6 +133,7 @@ type Kept int
 const (
 	Parts     Kept = 1 << iota // it has a part for each part of an argument: for a part of the data it is a part
 	Beginning                  // it, or an element of it, begins as an argument or an element of one does
+	Unnamed                    // it, or a text that it is, has the members of an object without their names
 )
 
 // Has reports whether the set has one thing.

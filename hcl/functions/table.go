@@ -137,7 +137,7 @@ var table = sync.OnceValue(func() []Function {
 		// object.go
 		New("keys", "Returns the keys of an object, sorted.", oneObject, listOf(String), keys).counts(),
 		New("values", "Returns the values of an object in the order of its sorted keys.",
-			oneObject, listOf(Any), values).Keeping(Parts | Beginning),
+			oneObject, listOf(Any), values).Keeping(Parts | Beginning | Unnamed),
 		New("lookup", "Returns the value of a key, or the default if the key is missing; fails without a default.",
 			params(object, key, param("default", Any).optional()), fixed(Any), lookup).
 			Keeping(Beginning).Choosing(AnElement).namesMembers(),
@@ -192,7 +192,7 @@ var table = sync.OnceValue(func() []Function {
 
 		// encoding.go
 		New("jsonencode", "Encodes a value as JSON with sorted keys.",
-			oneValue, fixed(String), jsonEncode).Keeping(Parts),
+			oneValue, fixed(String), jsonEncode).Keeping(Parts | Unnamed),
 		New("jsondecode", "Decodes JSON.", oneText, fixed(Any), jsonDecode),
 		New("base64encode", "Encodes a string or bytes in base64.",
 			oneData, fixed(String), base64Encode).Keeping(Parts),

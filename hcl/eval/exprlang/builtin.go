@@ -125,7 +125,7 @@ func plainBuiltins() []functions.Function {
 			fixed(functions.Number), median),
 		functions.New("toPairs", "Returns a list of [key, value] of an object, sorted by key.",
 			params{{Name: "object", Kind: functions.Object}},
-			functions.Result{Kind: functions.List, Elem: functions.List}, toPairs),
+			functions.Result{Kind: functions.List, Elem: functions.List}, toPairs).Keeping(functions.Unnamed),
 		functions.New("fromPairs", "Returns an object of a list of [key, value].", list, fixed(functions.Object),
 			fromPairs),
 		functions.New("type", "Returns the kind of a value: null, bool, number, string, list or object.", anything,

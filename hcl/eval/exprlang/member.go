@@ -48,7 +48,7 @@ func (c *compiler) compileMember(n *ast.MemberNode) typedExpr {
 	if isText {
 		t.Facts = base.MemberFacts(name)
 	} else {
-		t.Facts = base.ElementFacts(base.Type.Kind == schema.List && key.Value == 0).ChosenBy(key)
+		t.Facts = base.PartFacts(key)
 	}
 	mayEnd := n.Optional && (base.Type.Nullable || base.Type.Kind == schema.Null)
 	t.NullByChain = base.NullByChain || mayEnd

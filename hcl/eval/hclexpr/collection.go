@@ -25,7 +25,7 @@ func (c *Compiler) compileElement(n, key eval.TypedExpr, r hclv2.Range, in Lexic
 	c.checkNotNull(n, r)
 	what := eval.Subject(n)
 	out := eval.Binary(eval.AnyType, n, key, (&eval.Access{What: what}).Element)
-	out.Facts = n.ElementFacts(n.Type.Kind == schema.List && key.Value == 0).ChosenBy(key)
+	out.Facts = n.PartFacts(key)
 	out.Read = n.Read
 	out.Phrase = what + "[" + indexPhrase(key) + "]"
 	if i, ok := key.Value.(int); ok && key.Known && n.Path != "" {
