@@ -237,7 +237,7 @@ func TestDirectoriesOfASkillAreListed(t *testing.T) {
 	list, _ := h.Directory(t.Context(), caller, "skill://acme/billing/refunds")
 	if got := string(list.AppendResult(nil, mcp.Revision20260728)); !strings.Contains(got,
 		`{"uri":"skill://acme/billing/refunds/data","name":"data","mimeType":"inode/directory"}`) ||
-		strings.Contains(got, "ttlMs") {
+		!strings.Contains(got, `"ttlMs":0,"cacheScope":"private"`) {
 		t.Errorf("the directory is %s", got)
 	}
 }

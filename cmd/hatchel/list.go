@@ -145,7 +145,7 @@ func (f *listFlags) listing(cmd *cobra.Command) (mcp.Listing, error) {
 	}
 	kind, ok := listKinds[f.kind]
 	if !ok {
-		return 0, misusef("--kind must be tools, prompts, resources or templates, and is %q", f.kind)
+		return 0, misusef("--kind must be tools, prompts, resources, templates or skills, and is %q", f.kind)
 	}
 	return kind, nil
 }

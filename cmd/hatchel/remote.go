@@ -67,7 +67,10 @@ func connectRemote(ctx context.Context, o remoteOptions) (*remoteServer, error) 
 		//lint:ignore SA1019 logging is deprecated in the protocol, and servers use it
 		LoggingMessageHandler: s.showMessage,
 	})
-	var err error
+	err := mcp.AddSendingCustomMethod[*listSkillsParams, *listSkillsResult](client, listSkillsMethod)
+	if err != nil {
+		return nil, err
+	}
 	s.session, err = client.Connect(ctx, &mcp.StreamableClientTransport{
 		Endpoint: s.endpoint, DisableStandaloneSSE: true, MaxRetries: -1,
 		HTTPClient: &http.Client{

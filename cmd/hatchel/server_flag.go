@@ -207,6 +207,7 @@ func (f *listFlags) listServer(cmd *cobra.Command) error {
 		Prompts   []*mcp.Prompt           `json:"prompts,omitempty"`
 		Resources []*mcp.Resource         `json:"resources,omitempty"`
 		Templates []*mcp.ResourceTemplate `json:"resourceTemplates,omitempty"`
+		Skills    []*remoteSkill          `json:"skills,omitempty"`
 	}
 	ctx, wants := cmd.Context(), func(kind string) bool { return !f.asJSON || f.kind == kind }
 	if wants("tools") {
@@ -221,13 +222,16 @@ func (f *listFlags) listServer(cmd *cobra.Command) error {
 	if wants("templates") && err == nil {
 		all.Templates, err = c.Templates(ctx)
 	}
+	if wants("skills") && err == nil {
+		all.Skills, err = c.Skills(ctx)
+	}
 	if err != nil {
 		return remoteFailure(ctx, err)
 	}
 	if f.asJSON {
 		return printJSON(cmd.OutOrStdout(), all)
 	}
-	var tools, prompts, resources []string
+	var tools, prompts, resources, skills []string
 	for _, t := range all.Tools {
 		tools = append(tools, t.Name+"\t"+schemaInputs(t.InputSchema)+"\t"+console.FirstLine(t.Description))
 	}
@@ -239,12 +243,18 @@ func (f *listFlags) listServer(cmd *cobra.Command) error {
 		prompts = append(prompts, p.Name+"\t"+strings.Join(names, " ")+"\t"+console.FirstLine(p.Description))
 	}
 	for _, r := range all.Resources {
+		if slices.ContainsFunc(all.Skills, func(s *remoteSkill) bool { return s.URI == r.URI }) {
+			continue // the SKILL.md of a skill is in the list of resources, too
+		}
 		resources = append(resources, r.Name+"\t"+r.URI+"\t"+console.FirstLine(r.Description))
 	}
 	for _, t := range all.Templates {
 		resources = append(resources, t.Name+"\t"+t.URITemplate+"\t"+console.FirstLine(t.Description))
 	}
-	return writeError(printSections(cmd.OutOrStdout(), [][]string{tools, prompts, resources}))
+	for _, s := range all.Skills {
+		skills = append(skills, s.text("name")+"\t"+s.URI+"\t"+console.FirstLine(s.text("description")))
+	}
+	return writeError(printSections(cmd.OutOrStdout(), [][]string{tools, prompts, resources, skills}))
 }
 
 // schemaInputs returns the names of the inputs of a JSON Schema, with optional ones in brackets.
@@ -281,14 +291,14 @@ func bracketed(name string, required bool) string {
 // printSections prints tools, prompts and resources, with headings when there are not only tools. What a server says is
 // printed without control characters.
 func printSections(w io.Writer, sections [][]string) error {
-	headings := len(sections[1])+len(sections[2]) > 0
+	headings := len(slices.Concat(sections[1:]...)) > 0
 	for i, lines := range sections {
 		if len(lines) == 0 {
 			continue
 		}
 		indent := ""
 		if headings {
-			fmt.Fprintln(w, []string{"Tools", "Prompts", "Resources"}[i])
+			fmt.Fprintln(w, []string{"Tools", "Prompts", "Resources", "Skills"}[i])
 			indent = "  "
 		}
 		out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)

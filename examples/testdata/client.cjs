@@ -110,6 +110,7 @@ async function changes() {
 
 // Each file of the skills with whether its bytes are those of its digest, and what the directory of each skill has.
 async function readSkills() {
+  if (pack === "client") return verifySkills();
   const digest = (bytes) => "sha256:" + require("node:crypto").createHash("sha256").update(bytes).digest("hex");
   const found = [];
   for (const skill of (await ask("skills/list", {})).skills) {
@@ -120,6 +121,23 @@ async function readSkills() {
       found.push(file.uri + " " + (digest(bytes) === file.digest && bytes.length === file.size));
     }
     const { resources } = await ask("resources/directory/read", { uri: skill.uri.replace(/\/SKILL.md$/, "") });
+    found.push(...resources.map((resource) => resource.name));
+  }
+  return found;
+}
+
+// readSkills with the host side of the extension, which verifies each file, and refuses one whose entry says otherwise.
+async function verifySkills() {
+  const { SkillsClient } = require("@modelcontextprotocol/client/ext/skills");
+  const skills = new SkillsClient(client);
+  const found = [];
+  for (const skill of (await skills.list()).skills) {
+    const one = (await skills.get(skill.uri)).skill;
+    for (const file of one.resources) found.push(file.uri + " " + (await skills.read(one, file.uri)).verified);
+    const wrong = { ...one, resources: one.resources.map((file) => ({ ...file, digest: "sha256:" + "0".repeat(64) })) };
+    const refused = await skills.read(wrong).then(() => "nothing", (error) => error.reason);
+    if (refused !== "digest") throw new Error("a file of another digest is refused for " + refused);
+    const { resources } = await skills.readDirectory(skill.uri.replace(/\/SKILL.md$/, ""));
     found.push(...resources.map((resource) => resource.name));
   }
   return found;

@@ -29,7 +29,6 @@ type ListOptions struct {
 	PageSize int           // entries of a page; 0 means 1000
 	TTL      time.Duration // how long a modern client may cache the list
 	Private  bool          // the list depends on the caller
-	NoCache  bool          // the result has no cache hints
 	Server   *Info         // that the results name; nil for none
 }
 
@@ -40,7 +39,7 @@ type List struct {
 	legacy, modern encodedPages
 	pageSize       int
 	picked         []int  // the entries of a part of another list, in order; nil for all
-	cacheHints     []byte // the members ttlMs and cacheScope of a modern result; none for a directory
+	cacheHints     []byte // the members ttlMs and cacheScope of a modern result
 	revision       string
 	server         *Info // that the encoded pages name
 }
@@ -61,9 +60,7 @@ func NewList(of Listing, entries []Entry, o ListOptions) *List {
 	entries = slices.Clone(entries)
 	slices.SortFunc(entries, func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
 	l := &List{of: of, pageSize: cmp.Or(o.PageSize, 1000), server: o.Server}
-	if !o.NoCache {
-		l.cacheHints = appendCacheHints(nil, o.TTL, o.Private)
-	}
+	l.cacheHints = appendCacheHints(nil, o.TTL, o.Private)
 	l.names = make([]string, 0, len(entries))
 	legacy, modern := make([][]byte, 0, len(entries)), make([][]byte, 0, len(entries))
 	for _, e := range entries {

@@ -62,7 +62,9 @@ func newDirectories(s *hcl.Skill, pageSize int) map[string]*mcp.List {
 		for _, e := range members {
 			all = append(all, e)
 		}
-		lists[dir] = mcp.NewList(mcp.Resources, all, mcp.ListOptions{PageSize: pageSize, NoCache: true})
+		lists[dir] = mcp.NewList(mcp.Resources, all, mcp.ListOptions{
+			PageSize: pageSize, Private: true, // who may see the skill is not looked at here
+		})
 	}
 	return lists
 }
