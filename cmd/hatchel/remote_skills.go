@@ -36,7 +36,8 @@ func (s *remoteServer) Skills(ctx context.Context) (skills []*remoteSkill, err e
 	}
 	params := new(listSkillsParams)
 	for {
-		page, err := mcp.CallCustomMethod[*listSkillsParams, *listSkillsResult](ctx, s.session, listSkillsMethod, params)
+		page, err := mcp.CallCustomMethod[*listSkillsParams, *listSkillsResult](
+			ctx, s.session, listSkillsMethod, params)
 		if err != nil {
 			return nil, s.explain(ctx, err)
 		}
