@@ -126,8 +126,8 @@ func (c *engine) hiddenSince(stored []string) string {
 }
 
 // hiddenResult is what a caller gets in place of a stored result that they may not see any more; %q is the mask.
-const hiddenResult = "The call was carried out. Its result is not shown again, because you may no longer see what the " +
-	"mask %q hides."
+const hiddenResult = "The call was carried out. Its result is not shown again, because you may no longer see what " +
+	"the mask %q hides."
 
 // ShownTask returns a completed task as its caller may see it now: without a result that was made for one who saw more.
 func (p *Program) ShownTask(ctx context.Context, t *task.Task, caller *mcp.Caller) *task.Task {

@@ -50,9 +50,9 @@ func (c *Compiler) checkWhenSent(n eval.TypedExpr, r hclv2.Range) eval.Func {
 	}
 	source := c.sourceText(r)
 	if c.SendsParts && n.IsOf("body") && n.Type.Kind == schema.Any {
-		c.warnf(r, "Type not known", "A part of %s may be masked by %s, and nothing says which parts it has. Each call "+
-			"is checked, and fails if it would send one that is masked. Declare response in the block that reads it.",
-			source, eval.NameMasks(masks))
+		c.warnf(r, "Type not known", "A part of %s may be masked by %s, and nothing says which parts it has. Each "+
+			"call is checked, and fails if it would send one that is masked. Declare response in the block that "+
+			"reads it.", source, eval.NameMasks(masks))
 	}
 	return func(f *eval.Frame) (any, error) {
 		v, err := compute(f)

@@ -62,8 +62,8 @@ func (s *Server) ResourceUpdated(uri string, of func(*Caller) bool) {
 }
 
 // TaskChanged notifies the subscribers of a task. The members are those of the object that
-// tasks/get returns, encoded and without braces; nil if they depend on who reads them. TaskChanged does not wait for the subscribers: a
-// state that was not delivered yet is replaced by this one.
+// tasks/get returns, encoded and without braces; nil if they depend on who reads them. TaskChanged does not wait for
+// the subscribers: a state that was not delivered yet is replaced by this one.
 func (s *Server) TaskChanged(id string, members []byte) {
 	s.subscriptions.notify(topic{taskTopic, id}, members)
 }
