@@ -22,6 +22,7 @@ const seen = `{
 	"roots": "Roots: file:///srv/project", "rounds": "Ada likes Ada.",
 	"progress": ["0 of 100"],
 	"logs": ["Tool execution started", "Tool processing data", "Tool execution completed"],
+	"answers": ["max_tokens = 200", "[There is more: max_tokens = 200 was reached. This tool has no arguments that would return less.]", 1, 2, 3, null],
 	"skills": ["skill://house-style/SKILL.md true", "skill://house-style/references/words.md true", "SKILL.md", "references"],
 	"resources": ["skill://house-style/SKILL.md", "test://static-binary", "test://static-text", "test://watched-resource"], "templates": ["test://template/{id}/data"],
 	"read": "{\"data\":\"Data for ID: 7\",\"id\":\"7\",\"templateTest\":true}", "unknown": -32602,
@@ -29,6 +30,28 @@ const seen = `{
 	"prompt": "Prompt with arguments: arg1='a', arg2='b'", "asked": "Please answer with this in mind: Ada", "completed": ["paris", "park", "party"],
 	"told": ["updated test://watched-resource", "tools", "prompts"]
 }`
+
+// answers are tools whose answers are cut, and come in pages.
+const answers = `
+connection "sqlite" "rows" {
+  file = "rows.db"
+  init = "CREATE TABLE n (id INTEGER PRIMARY KEY); INSERT INTO n VALUES (1), (2), (3);"
+}
+tool "count_far" {
+  description = "Count to 1000."
+  max_tokens  = 200
+  result      = "1..1000"
+  returns     = list(integer)
+}
+tool "walk" {
+  description = "Read rows in pages."
+  page {
+    size = 2
+    keys = { id = integer }
+  }
+  sql "rows" { query = "SELECT id FROM n %{if page.after != null} WHERE id > ${page.after.id} %{endif} ORDER BY id LIMIT ${page.limit}" }
+}
+`
 
 // became is what becomes of the calls of a client for tasks.
 const became = `{
@@ -91,6 +114,7 @@ func TestOfficialTypeScriptClientsUseEveryFeature(t *testing.T) {
 			t.Run(strings.Join(words, "/")+"/"+transport, func(t *testing.T) {
 				t.Parallel()
 				f := example(t, "conformance")
+				f.write("answers.hcl", answers)
 				f.scripted(seen, "client.cjs", slices.Concat(words, target(f))...)
 			})
 		}

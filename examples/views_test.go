@@ -85,7 +85,8 @@ func asHostRequest(r *http.Request) {
 	}
 	if json.Unmarshal(raw, &m) == nil {
 		m.Params["_meta"] = map[string]any{"io.modelcontextprotocol/protocolVersion": "2026-07-28",
-			"io.modelcontextprotocol/clientCapabilities": map[string]any{}}
+			"io.modelcontextprotocol/clientCapabilities": map[string]any{"extensions": map[string]any{
+				"io.modelcontextprotocol/ui": map[string]any{"mimeTypes": []string{"text/html;profile=mcp-app"}}}}}
 		raw, _ = json.Marshal(m)
 	}
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(raw)), int64(len(raw))
@@ -297,6 +298,66 @@ func TestViewsInAHostCallToolsOfTheirServer(t *testing.T) {
 	h.await(`seen.context.length === 1 && seen.context[0].content[0].text.startsWith("Ticket 1038") && seen.unknown.length === 0`)
 	if key := eval[string](h.browser, `seen.calls[0].arguments.idempotency_key`); len(key) != 32 {
 		t.Errorf("the key is %q", key)
+	}
+}
+
+// TestViewsInAHostLoadTheNextPages adds the rows of the next pages to those of the first one.
+func TestViewsInAHostLoadTheNextPages(t *testing.T) {
+	t.Parallel()
+	f := example(t, "views")
+	f.write("paged.hcl", `tool "all_tickets" {
+  title       = "All tickets"
+  description = "List all tickets in pages."
+  input "status" { type = optional(type.status) }
+  format = "csv"
+  page {
+    size = 15
+    keys = { id = integer }
+  }
+  sql "desk" {
+    query = <<-SQL
+      SELECT id, opened, subject FROM tickets
+      WHERE id > %{if page.after != null} ${page.after.id} %{else} 0 %{endif}
+      %{if input.status != null} AND status = ${input.status} %{endif}
+      ORDER BY id LIMIT ${page.limit}
+    SQL
+  }
+  returns = list(object({ id = integer, opened = string({ format = "date" }), subject = string }))
+  view "table" {}
+}`)
+	h := minimalHost(t, f)
+	for _, s := range []struct {
+		width int
+		theme string
+	}{{760, "light"}, {400, "dark"}} {
+		h.resize(s.width)
+		h.prefer(s.theme)
+		h.showIn("all_tickets", `{}`, fmt.Sprintf(`{theme: %q}`, s.theme), "There are more rows.")
+		h.checkView("page", s.width, s.theme)
+		h.clickInView("button", "Load more")
+		h.awaitText("of 30")
+		h.clickInView("button", "Load more")
+		h.awaitText("of 37")
+		if text := h.viewText(); strings.Contains(text, "There are more rows.") || !strings.Contains(text, "31–") {
+			t.Errorf("after the last page the view has %q", text)
+		}
+		h.checkView("pages", s.width, s.theme)
+	}
+	h.showIn("all_tickets", `{"status": "open"}`, `{}`, "There are more rows.")
+	h.clickInView("button", "Load more")
+	h.await(`seen.calls.at(-1)?.arguments.status === "open"`)
+
+	const foreign = `{content: [], structuredContent: {rows: [{id: 1, opened: "2026-01-02", subject: "x"}], next_cursor: "AAAA"}}`
+	for capabilities, want := range map[string]string{"{serverTools: {}}": "cursor is not valid for this call", "{}": "There are more rows."} {
+		h.open(h.page)
+		eval[bool](h.browser, `(window.instead = `+foreign+`, window.capabilities = `+capabilities+`) !== undefined`)
+		h.begin("all_tickets", `{}`, `{}`, "There are more rows.")
+		if capabilities != "{}" {
+			h.clickInView("button", "Load more")
+		} else if strings.Contains(h.viewText(), "Load more") {
+			t.Error("a view that may call no tool has a button that calls one")
+		}
+		h.awaitText(want)
 	}
 }
 

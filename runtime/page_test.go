@@ -343,3 +343,33 @@ func loadPaged(t *testing.T, h *Host, src string) {
 		t.Fatal(diags[0].Detail)
 	}
 }
+
+// A cursor gives no right: the groups of the caller are those of each page.
+func TestACursorOfACallerWhoHasLostARight(t *testing.T) {
+	h, _ := newPagedHost(t, 200, pagedTools+`
+mask "names" {
+  members = ["name"]
+  unless  = "'support' in caller.groups"
+}
+policy "staff" {
+  tools = ["keys"]
+  allow = "'staff' in caller.groups"
+}
+`)
+	of := func(groups ...string) *mcp.Caller {
+		c := *ada
+		c.SetIdentity(&mcp.Identity{Subject: "ada", Groups: groups})
+		return &c
+	}
+	first, text := callPage(t, h, "keys", of("staff", "support"), map[string]any{})
+	if first == nil || first.Rows[0]["name"] != "row 1" {
+		t.Fatal(text)
+	}
+	next := map[string]any{"cursor": *first.Cursor}
+	if p, text := callPage(t, h, "keys", of("staff"), next); p == nil || p.Rows[0]["id"] != 510.0 || p.Rows[0]["name"] != "(masked)" {
+		t.Errorf("without the right to see names: %v, %s", p, text)
+	}
+	if p, text := callPage(t, h, "keys", of("support"), next); p != nil || !strings.HasPrefix(text, "Unknown tool: keys") {
+		t.Errorf("without the right to call: %v, %s", p, text)
+	}
+}

@@ -108,6 +108,15 @@ async function changes() {
   ];
 }
 
+// What an answer that a limit has cut says, and the rows of two pages, of which the first one has the cursor of the second one.
+async function answers() {
+  const cut = await call({ name: "count_far", arguments: {} });
+  const said = modern ? cut.content.at(-1).text : `[${cut.structuredContent.truncated}]`;
+  const first = (await call({ name: "walk", arguments: {} })).structuredContent;
+  const second = (await call({ name: "walk", arguments: { cursor: first.next_cursor } })).structuredContent;
+  return [cut._meta.truncated, said, ...[...first.rows, ...second.rows].map((row) => row.id), second.next_cursor];
+}
+
 // Each file of the skills with whether its bytes are those of its digest, and what the directory of each skill has.
 async function readSkills() {
   if (pack === "client") return verifySkills();
@@ -160,6 +169,7 @@ async function session() {
   seen.rounds = await text("test_input_required_result_multi_round");
   seen.progress = await progress();
   seen.logs = await logs();
+  seen.answers = await answers();
   seen.skills = await readSkills();
   seen.resources = (await client.listResources()).resources.map((resource) => resource.uri).sort();
   seen.templates = (await client.listResourceTemplates()).resourceTemplates.map((template) => template.uriTemplate);

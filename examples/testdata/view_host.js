@@ -26,7 +26,7 @@ window.start = async (tool, args, context) => {
         case "ui/notifications/sandbox-proxy-ready":
           return send({ method: "ui/notifications/sandbox-resource-ready", params: { html: contents[0].text, csp: contents[0]._meta.ui.csp } });
         case "ui/initialize":
-          return answer({ protocolVersion: "2026-01-26", hostInfo: { name: "host", version: "1" }, hostCapabilities: { openLinks: {}, serverTools: {} },
+          return answer({ protocolVersion: "2026-01-26", hostInfo: { name: "host", version: "1" }, hostCapabilities: window.capabilities ?? { openLinks: {}, serverTools: {} },
             hostContext: { theme: "light", locale: "en-GB", timeZone: "UTC", displayMode: "inline", availableDisplayModes: ["inline", "fullscreen"], ...context } });
         case "ui/notifications/initialized":
           send({ method: "ui/notifications/tool-input", params: { arguments: args } });

@@ -14,7 +14,6 @@ import (
 	"hatchel/hcl/diag"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
-	"hatchel/internal/lazyregexp"
 	"hatchel/runtime"
 	"hatchel/runtime/call"
 	"hatchel/runtime/edge/mcp"
@@ -120,15 +119,12 @@ func (r *running) makeCall(ctx context.Context, s *Suite, seen *branches) error 
 	return r.queryAfter(ctx)
 }
 
-// cursorNotice matches the cursor in the last line of a table.
-var cursorNotice = lazyregexp.New(`cursor = "([^"]+)"\]\s*$`)
-
 // turnPage repeats the call with the cursor of its answer.
 func (r *running) turnPage(ctx context.Context, caller *mcp.Caller, page int) error {
 	object, _ := r.out.result.(map[string]any)
 	cursor, _ := object["next_cursor"].(string)
-	if notice := cursorNotice.FindStringSubmatch(r.out.text); cursor == "" && notice != nil {
-		cursor = notice[1]
+	if cursor == "" {
+		cursor = result.NoticedCursor(r.out.text)
 	}
 	if cursor == "" {
 		return fmt.Errorf("the answer before page %d has no cursor", page)

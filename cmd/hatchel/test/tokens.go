@@ -10,6 +10,7 @@ import (
 
 	"hatchel/hcl/value"
 	"hatchel/internal/tokens"
+	"hatchel/runtime/stage/result"
 )
 
 // answerBudget is the rule of an answer that takes more tokens than it should, and defaultBudget the maximum of a tool
@@ -21,7 +22,7 @@ const (
 
 // answerTokens is how many tokens an answer of a tool takes, estimated.
 type answerTokens struct {
-	own  int // of its text or its structured content, whichever is larger: clients give one of them to their model
+	own  int // as it is sent
 	json int // of its result as JSON
 }
 
@@ -37,14 +38,14 @@ func (r *running) readTokens() error {
 			texts = append(texts, text)
 		}
 	}
-	own := tokens.Estimate(strings.Join(texts, "\n"))
+	var structured []byte
 	if r.out.structured {
-		encoded, err := value.AppendJSON(nil, r.out.result)
-		if err != nil {
+		var err error
+		if structured, err = value.AppendJSON(nil, r.out.result); err != nil {
 			return fmt.Errorf("the result cannot be encoded as JSON: %w", err)
 		}
-		own = max(own, tokens.Estimate(string(encoded)))
 	}
+	own := result.AnswerTokens(texts, structured)
 	a := answerTokens{own: own, json: own}
 	if r.answer != nil {
 		a.json = tokens.Estimate(string(r.answer))

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"hatchel/internal/tokens"
 	"hatchel/runtime/durable/audit"
 	"hatchel/runtime/edge/operator"
 	"hatchel/runtime/edge/served"
@@ -26,6 +27,7 @@ type oneCallData struct {
 	Masks      []string  // what became of the masks of its outputs, as the audit log has it
 	Timeline   *timeline // nil where nothing is known of what the call did when
 	Trace      string    // address of its trace; empty for none
+	Format     string    // of the answer; empty for a tool without formats
 	Again      string    // address of the form with the same arguments; empty for none
 }
 
@@ -56,8 +58,9 @@ func (c *Console) oneCall(q *request) (*answer, error) {
 			"configuration has an audit block")
 	}
 	data.complete(id)
-	if _, ok := g.Program(data.Tool); ok && data.Kind == "tool" {
+	if p, ok := g.Program(data.Tool); ok && data.Kind == "tool" {
 		data.Page = toolPath(data.Tool)
+		data.Format = formatOf(p.Tool(), data.Input)
 		if len(data.Input) > 0 && data.InputSize == 0 {
 			data.Again = data.Page + "?arguments=" + url.QueryEscape(string(data.Input))
 		}
@@ -74,6 +77,18 @@ func (d *oneCallData) Answer() (text string) {
 		return string(d.End.Output)
 	}
 	return text
+}
+
+// Tokens estimates how many tokens the text of the answer takes, from its beginning if no more was recorded.
+func (d *oneCallData) Tokens() int {
+	if d.End == nil || d.End.Error != "" || len(d.End.Output) == 0 {
+		return 0
+	}
+	n := tokens.Estimate(d.Answer())
+	if d.End.OutputSize > len(d.End.Output) {
+		n = n * d.End.OutputSize / len(d.End.Output)
+	}
+	return n
 }
 
 // AnswerJSON returns the object or list that the text of the answer is; nil for any other text.

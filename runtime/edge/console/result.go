@@ -20,6 +20,9 @@ type result struct {
 	Parts    []part
 	Approval string // that the call needs before it is carried out; empty for none
 	View     *viewFrame
+	Tokens   int    // of a call that has not failed, estimated
+	Format   string // csv, markdown or json of a tool with a format; empty for another one
+	Next     string // the cursor of the next page; empty for none
 
 	encoded []byte // as a client gets it; nil for a call that waits or has failed
 }
@@ -75,8 +78,13 @@ func (c *Console) newResult(q *request, outcome *mcp.Outcome, hidden *scrub.Scru
 	if err := json.Unmarshal(encoded, &decoded); err != nil {
 		decoded.Structured = encoded
 	}
+	var texts []string
+	for _, block := range decoded.Content {
+		texts = append(texts, block.Text)
+	}
 	if !outcome.IsError {
-		out.encoded = encoded
+		out.encoded, out.Tokens = encoded, output.AnswerTokens(texts, decoded.Structured)
+		out.Next = nextCursor(decoded.Structured, texts)
 	}
 	w := resultWriter{console: c, request: q, hidden: hidden, texts: min(maxShownTexts, room/3*2)}
 	w.images = min(maxShownImages, base64.StdEncoding.DecodedLen(room-w.texts))
@@ -96,6 +104,23 @@ func (c *Console) newResult(q *request, outcome *mcp.Outcome, hidden *scrub.Scru
 		out.Parts[0].Label = "" // nothing to tell it from
 	}
 	return out
+}
+
+// nextCursor returns the cursor of the page after an answer; empty for none.
+func nextCursor(structured json.RawMessage, texts []string) string {
+	if len(texts) == 0 {
+		return ""
+	}
+	if structured == nil {
+		structured = json.RawMessage(texts[0]) // a tool with a format may send JSON as a text alone
+	}
+	var page struct {
+		Cursor string `json:"next_cursor"`
+	}
+	if json.Unmarshal(structured, &page) != nil || page.Cursor == "" {
+		return output.NoticedCursor(texts[0])
+	}
+	return page.Cursor
 }
 
 // isSameJSON reports whether a text is the JSON that is shown already, which clients without structured content read.

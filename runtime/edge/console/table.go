@@ -44,7 +44,7 @@ func newTable(text []byte) *table {
 		if !ok || len(names) == 0 {
 			return nil
 		}
-		if len(names) == 1 {
+		if len(names) == 1 || slices.Equal(names, []string{"rows", "next_cursor"}) { // of a tool with pages
 			if t := tableOfList(values[0]); t != nil {
 				return t
 			}

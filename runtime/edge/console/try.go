@@ -8,6 +8,7 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"hatchel/hcl"
 	"hatchel/hcl/functions"
 	"hatchel/hcl/schema"
+	"hatchel/hcl/value"
 	"hatchel/internal/digest"
 	"hatchel/runtime/call"
 	"hatchel/runtime/edge/mcp"
@@ -176,6 +178,9 @@ func (c *Console) try(q *request, do func(*request, *call.Program, *toolData, []
 		return nil, err
 	}
 	p, _ := g.Program(page.Name)
+	if cursor := q.PostForm.Get(nextField); cursor != "" {
+		q.PostForm.Set(formRoot+"."+hcl.CursorInput, cursor)
+	}
 	if page.Try, err = newTry(q, page.Tool, q.PostForm); err != nil {
 		return nil, err
 	}
@@ -228,6 +233,27 @@ func (c *Console) showPlan(q *request, p *call.Program, page *toolData, argument
 	return nil
 }
 
+// nextField has the cursor of the next page of the result, where a person asks for that.
+const nextField = "next"
+
+// turnsPages reports whether the next page of the result can be asked for with the form: it has all other arguments
+// again, since none is sensitive.
+func (d *tryData) turnsPages(t *hcl.Tool) bool {
+	return t.Page != nil && d.Form != nil && !slices.ContainsFunc(t.Input.Members, func(m *schema.Member) bool {
+		return m.Name != hcl.CursorInput && output.HasSensitive(m.Type)
+	})
+}
+
+// formatOf returns the format of the answer to a call; empty for a tool without formats.
+func formatOf(t *hcl.Tool, arguments []byte) string {
+	input, err := value.Decode(arguments)
+	members, _ := input.(map[string]any)
+	if err != nil || !t.HasTables() {
+		return ""
+	}
+	return t.Format(members)
+}
+
 // makeCall calls a tool as the person who is signed in, as any client of theirs would.
 func (c *Console) makeCall(q *request, p *call.Program, page *toolData, arguments []byte) error {
 	data := page.Try
@@ -247,6 +273,9 @@ func (c *Console) makeCall(q *request, p *call.Program, page *toolData, argument
 		return err
 	}
 	data.Result = c.newResult(q, &outcome, data.hidden, page.room)
+	if data.Result.Format = formatOf(page.Tool, arguments); !data.turnsPages(page.Tool) {
+		data.Result.Next = ""
+	}
 	if encoded := data.Result.encoded; encoded != nil {
 		data.Result.View = c.newViewFrame(q, page, encoded)
 	}

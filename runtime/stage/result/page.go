@@ -10,6 +10,8 @@ import (
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 	"hatchel/internal/digest"
+	"hatchel/internal/lazyregexp"
+	"hatchel/internal/tokens"
 	"hatchel/runtime/stage/rows"
 )
 
@@ -158,6 +160,23 @@ func (s *Shaper) nextCursor(r *Result, list *rows.List, next int) (string, error
 		}
 	}
 	return p.Seal(p.Delivered+p.Rows, last)
+}
+
+// cursorNotice matches the last line of a page that is a table, which addNotes writes.
+var cursorNotice = lazyregexp.New(`cursor = "([^"]+)"\]\s*$`)
+
+// NoticedCursor returns the cursor that the last line of a table names; empty for none.
+func NoticedCursor(table string) string {
+	if found := cursorNotice.FindStringSubmatch(table); found != nil {
+		return found[1]
+	}
+	return ""
+}
+
+// AnswerTokens estimates how many tokens an answer takes: its texts or its structured result, whichever is larger,
+// because clients give one of them to their model.
+func AnswerTokens(texts []string, structured []byte) int {
+	return max(tokens.Estimate(strings.Join(texts, "\n")), tokens.Estimate(string(structured)))
 }
 
 // pageType returns the type of a page of a list; of any list for nil.

@@ -203,6 +203,9 @@ window.addEventListener("message", (e) => {
 /** @param {string} method @param {Row} params */
 function receive(method, params) {
   switch (method) {
+    case "ui/notifications/tool-input":
+      given = isObject(params.arguments) ? params.arguments : {};
+      return;
     case "ui/notifications/tool-result":
       return show(params);
     case "ui/notifications/tool-cancelled":
@@ -301,6 +304,7 @@ function show(r) {
   let size = 0;
   try { size = JSON.stringify(r.structuredContent ?? null).length; } catch { size = Infinity; }
   draw = () => {};
+  current = r;
   if (r.isError) return render(head(view.title, "The call has failed"), note(textsOf(r) || "There is no message", "danger"));
   if (size > maxResult)
     return render(head(view.title, "The result is too large to be drawn"), textBlock(textsOf(r) || JSON.stringify(r.structuredContent)));
@@ -404,7 +408,8 @@ function table(of, value, fill, text) {
     if (sorted) part = part.toSorted((a, b) => compare(a[by], b[by], down));
     chosen.value = sorted ? (down ? "-" : "") + by : "";
     const size = root.classList.contains("fullscreen") ? 5 * pageSize : body.clientWidth < 480 ? pageSize / 2 : pageSize, pages = Math.max(1, Math.ceil(part.length / size));
-    page = Math.min(page, pages - 1);
+    page = Math.min(start ? Math.floor(start / size) : page, pages - 1);
+    start = 0;
     const visible = part.slice(page * size, (page + 1) * size);
     openers.clear();
     const whole = wide(visible), frame = el("div", { class: "wide" }, whole);
@@ -430,7 +435,7 @@ function table(of, value, fill, text) {
   const about = all.length === 1 ? "1 row" : count(all.length, "row");
   /** @type {HTMLElement[]} */ const tools = [chosen];
   if (of.filter && rows.length > 1) tools.unshift(find);
-  fill(head(of.title, about, ...tools), ...tooMany(all.length, maxRows, "row", text), body, foot);
+  fill(head(of.title, about, ...tools), ...tooMany(all.length, maxRows, "row", text), body, foot, ...more(of, value));
   lay();
   return lay;
 }
@@ -439,6 +444,38 @@ function tooMany(n, limit, noun, text) {
   if (n <= limit) return [];
   const more = el("details", {}, el("summary", {}, "Text of the answer"), textBlock(text));
   return [note(`Only the first ${count(limit, noun)} of ${number(n)} are shown.`), more];
+}
+
+/** @type {Row | undefined} */ let given; // the arguments of the call whose result is shown
+/** @type {Result} */ let current = {};
+let start = 0; // the first row that was added
+
+/**
+ * Returns what adds the next page to the rows of a tool with pages: another call of it.
+ * @param {View} of @param {unknown} value @returns {Node[]}
+ */
+function more(of, value) {
+  const rows = rowsOf(of, value), cursor = of === view && isObject(value) && value.next_cursor;
+  if (!cursor) return [];
+  const b = button("Load more", async () => {
+    b.toggleAttribute("disabled", true);
+    try {
+      const from = current, r = await callTool(of.tool, { ...given, cursor }), next = r.structuredContent;
+      if (r.isError || !isObject(next)) throw new Error(textsOf(r));
+      const all = { ...next, rows: [...rows, ...rowsOf(of, next)] };
+      if (JSON.stringify(all).length > maxResult) throw new Error("More rows do not fit into this view.");
+      if (from !== current) return;
+      start = rows.length;
+      show({ ...r, structuredContent: all });
+      live.textContent = count(all.rows.length, "row");
+      /** @type {HTMLElement | null} */ (main.querySelector(".more"))?.focus();
+    } catch (e) {
+      say(e instanceof Error ? e.message : "");
+      b.toggleAttribute("disabled", false);
+    }
+  }, "small more");
+  const may = host.capabilities.serverTools && given && rows.length < maxRows;
+  return [el("div", { class: "foot" }, el("span", { class: "soft" }, "There are more rows."), ...(may ? [b] : []))];
 }
 
 /** @param {unknown} a @param {unknown} b @param {boolean} down */
@@ -671,7 +708,7 @@ function chart(of, value, fill, text) {
     });
     rest.append(keys);
   }
-  fill(head(of.title, about, toggle), ...tooMany(all.length, maxRows, "point", text), place, rest);
+  fill(head(of.title, about, toggle), ...tooMany(all.length, maxRows, "point", text), place, rest, ...more(of, value));
   if (!rows.length) { place.replaceChildren(el("p", { class: "none soft" }, "There are no points.")); return; }
   lay();
   return lay;
@@ -736,8 +773,8 @@ function entry(f, value, name) {
   const hint = f.hint ? [el("p", { class: "hint soft", id: `${id}h` }, shown(f.hint))] : [];
   const described = `${f.hint ? `${id}h ` : ""}${id}e`;
   if (f.control === "object") {
-    const given = isObject(value) ? value : {};
-    const parts = (f.fields ?? []).map((p) => entry(p, given[p.name], p.name));
+    const values = isObject(value) ? value : {};
+    const parts = (f.fields ?? []).map((p) => entry(p, values[p.name], p.name));
     const node = el("fieldset", {}, el("legend", {}, shown(f.label)), ...hint, ...parts.map((p) => p.node));
     const read = () => {
       /** @type {Row} */ const v = {};
