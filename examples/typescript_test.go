@@ -35,7 +35,7 @@ const seen = `{
 const answers = `
 connection "sqlite" "rows" {
   file = "rows.db"
-  init = "CREATE TABLE n (id INTEGER PRIMARY KEY); INSERT INTO n VALUES (1), (2), (3);"
+  init = "CREATE TABLE IF NOT EXISTS n (id INTEGER PRIMARY KEY); INSERT OR IGNORE INTO n VALUES (1), (2), (3);"
 }
 tool "count_far" {
   description = "Count to 1000."

@@ -135,6 +135,11 @@ func (h *viewHost) begin(tool, arguments, context, text string) {
 // awaitText waits until the view has a text.
 func (h *viewHost) awaitText(text string) {
 	h.t.Helper()
+	defer func() {
+		if h.t.Failed() {
+			h.t.Logf("the view has %q", h.viewText())
+		}
+	}()
 	eventually(h.t, "the view has "+text, func() bool { return strings.Contains(h.viewText(), text) })
 }
 
@@ -343,9 +348,9 @@ func TestViewsInAHostLoadTheNextPages(t *testing.T) {
 		}
 		h.checkView("pages", s.width, s.theme)
 	}
-	h.showIn("all_tickets", `{"status": "open"}`, `{}`, "There are more rows.")
+	h.showIn("all_tickets", `{"status": "closed"}`, `{}`, "There are more rows.")
 	h.clickInView("button", "Load more")
-	h.await(`seen.calls.at(-1)?.arguments.status === "open"`)
+	h.await(`seen.calls.at(-1)?.arguments.status === "closed"`)
 
 	const foreign = `{content: [], structuredContent: {rows: [{id: 1, opened: "2026-01-02", subject: "x"}], next_cursor: "AAAA"}}`
 	for capabilities, want := range map[string]string{"{serverTools: {}}": "cursor is not valid for this call", "{}": "There are more rows."} {

@@ -112,8 +112,13 @@ async function changes() {
 async function answers() {
   const cut = await call({ name: "count_far", arguments: {} });
   const said = modern ? cut.content.at(-1).text : `[${cut.structuredContent.truncated}]`;
-  const first = (await call({ name: "walk", arguments: {} })).structuredContent;
-  const second = (await call({ name: "walk", arguments: { cursor: first.next_cursor } })).structuredContent;
+  const walk = async (args) => {
+    const answer = await call({ name: "walk", arguments: args });
+    if (answer.isError) throw new Error(answer.content[0].text);
+    return answer.structuredContent;
+  };
+  const first = await walk({});
+  const second = await walk({ cursor: first.next_cursor });
   return [cut._meta.truncated, said, ...[...first.rows, ...second.rows].map((row) => row.id), second.next_cursor];
 }
 
