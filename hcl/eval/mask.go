@@ -258,11 +258,11 @@ func (f *Facts) coverNamedBy(key, of TypedExpr) {
 }
 
 // coverResult completes the facts of what a function computes of values that masks cover: the members of a list or an
-// object that it returns are masked by their names, as those of the arguments are. Where they have lost their names, the
-// result is masked as a whole.
+// object that it returns are masked by their names, as those of the arguments are. Where they have lost their names,
+// the result is masked as a whole.
 func (f *Facts) coverResult(fn *functions.Function, args []TypedExpr) {
-	isText := fn.Result.Rule == functions.Fixed && fn.Result.Kind != functions.Any && fn.Result.Kind != functions.List &&
-		fn.Result.Kind != functions.Object
+	holdsParts := fn.Result.Kind == functions.Any || fn.Result.Kind == functions.List || fn.Result.Kind == functions.Object
+	isText := fn.Result.Rule == functions.Fixed && !holdsParts
 	for _, a := range args {
 		isObject := a.Type != nil && (a.Type.Kind == schema.Object || a.Type.Kind == schema.Map)
 		switch {

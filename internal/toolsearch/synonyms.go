@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// synonymLines are words of business and technology that people use for the same thing, a group in a line. A description
-// has one of them, and a question another.
+// synonymLines are words of business and technology that people use for the same thing, a group in a line. A
+// description has one of them, and a question another.
 const synonymLines = `
 2fa authenticator mfa otp
 absence absent away

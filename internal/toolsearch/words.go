@@ -8,8 +8,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// stopWords are words of questions that do not say what is asked for: common words of English, and those of requests and
-// of time. Descriptions of tools seldom have them, so that without this list they would count most.
+// stopWords are words of questions that do not say what is asked for: common words of English, and those of requests
+// and of time. Descriptions of tools seldom have them, so that without this list they would count most.
 var stopWords = strings.Fields(`a about above again against ago all also always am an and another any anybody
 	anyone anything are arent as at be because been being below between both but by can cannot cant could day
 	days did didnt do does doesnt doing dont each else ever every everybody everyone everything few find for

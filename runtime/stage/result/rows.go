@@ -41,11 +41,13 @@ func columnsOf(v any) *schema.Type {
 	return schema.ListOf(row)
 }
 
-// tableType returns the type of a result in which the call has chosen its members: with the columns that the backend has
-// told, if the type does not have any, so that a table without rows has its header. It is nil when it is unknown.
+// tableType returns the type of a result in which the call has chosen its members: with the columns that the backend
+// has told, if the type does not have any, so that a table without rows has its header. It is nil when it is unknown.
 func (s *Shaper) tableType(r *Result, input map[string]any) *schema.Type {
 	t := s.resultType()
-	if elem := rows.Elem(t); r.columns != nil && (t == nil || t.Kind == schema.Any || elem != nil && len(elem.Members) == 0) {
+	elem := rows.Elem(t)
+	tellsNone := t == nil || t.Kind == schema.Any || elem != nil && len(elem.Members) == 0
+	if r.columns != nil && tellsNone {
 		t = r.columns
 	}
 	if names := s.tool.Fields(input); names != nil {
