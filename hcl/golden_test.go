@@ -189,6 +189,9 @@ func listed(c *Config) (out []byte) {
 	}
 	for _, t := range c.Toolsets {
 		out = fmt.Appendf(out, "toolset %s %q %q %q\n", t.Name, t.Tools, t.Prompts, t.Resources)
+		if s := t.Search; s != nil {
+			out = fmt.Appendf(out, "  search %q %q %d\n", s.Areas, s.Pinned, s.Results)
+		}
 	}
 	for _, p := range c.Policies {
 		out = fmt.Appendf(out, "policy %s %q %q %q whole %t\n", p.Name, p.Tools, p.Prompts, p.Resources, p.AppliesToAll)

@@ -21,7 +21,8 @@ type Toolset struct {
 	Title        string
 	Instructions string // empty for those of the server
 	Targets
-	Range Range
+	Search *Search // nil for a list of all tools
+	Range  Range
 }
 
 // HasTool reports whether the toolset contains the tool. A nil Toolset contains everything.
@@ -59,11 +60,12 @@ func matchesAny(patterns []string, name string) bool {
 func MatchesPattern(pattern, name string) bool { return wildcard.Match(pattern, name) }
 
 func (t *Toolset) spec(known exposedNames) decode.Spec {
-	return append(decode.Spec{
+	return decode.Join(decode.Spec{
 		decode.Attr(&t.Title, "title", "The display name."),
 		decode.Attr(&t.Instructions, "instructions",
 			"Instructions for models that use the toolset. By default those of the server."),
-	}, t.Targets.spec(known, " in the toolset: names, or patterns with * for any characters.")...)
+	}, t.Targets.spec(known, " in the toolset: names, or patterns with * for any characters."),
+		decode.Spec{t.searchField(known)})
 }
 
 // decodeToolsets decodes the toolset blocks, after the tools, prompts, resources and skills that they can
@@ -84,10 +86,15 @@ func (l *loader) decodeToolsets() {
 			d.Errorf(b.DefRange(), "Empty toolset",
 				"The toolset is empty. Name tools = [\"invoice_*\"], prompts, resources or skills.")
 		}
+		if t.Search != nil {
+			t.Search.Range = d.Ranges[&t.Search]
+			l.checkSearch(t)
+		}
 		if l.declare("toolset", t.Name, b) {
 			l.config.Toolsets = append(l.config.Toolsets, t)
 		}
 	})
+	l.checkSearchNames()
 	slices.SortFunc(l.config.Toolsets, func(a, b *Toolset) int { return strings.Compare(a.Name, b.Name) })
 }
 
@@ -133,6 +140,8 @@ func (o exposedNames) check(diags *Diagnostics, list, pattern string, r Range) {
 	matches := func(name string) bool { return MatchesPattern(pattern, name) }
 	switch {
 	case o.partial || slices.ContainsFunc(names, matches):
+	case list == "tools" && explainSearchTool(pattern) != "":
+		diags.Errorf(r, "Tool of search", "%s", explainSearchTool(pattern))
 	case strings.Contains(pattern, "*"):
 		diags.Errorf(r, "Pattern without match", "No %s has a name like %q.%s", noun, pattern,
 			diag.SuggestOr(pattern, names, diag.ListAre(names)))

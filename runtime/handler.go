@@ -41,14 +41,16 @@ func (h *Host) CallTool(ctx context.Context, req *mcp.CallRequest) (mcp.Outcome,
 		return mcp.Outcome{}, err
 	}
 	defer g.leave()
-	p := g.Views.Of(req.Caller.Toolset).Tools[req.Name]
+	view := g.Views.Of(req.Caller.Toolset)
+	p := view.Program(req)
 	if p == nil {
 		return mcp.Outcome{}, g.RecordUnknown(ctx, "tool", req)
 	}
 	if p.MayWait() {
 		req.KeepAlive()
 	}
-	return p.Run(ctx, req)
+	out, err := p.Run(ctx, req)
+	return view.Answer(req, out, err)
 }
 
 // GetPrompt serves one prompts/get.

@@ -63,7 +63,13 @@ func (f *lintFlags) run(cmd *cobra.Command, dir string) error {
 	if err != nil {
 		return err
 	}
-	result := lint.Check(g.Config, lint.Options{Tools: entries, MaxTokens: f.maxTokens, Parallel: runParallel})
+	searched, err := listSearched(g)
+	if err != nil {
+		return err
+	}
+	result := lint.Check(g.Config, lint.Options{
+		Tools: entries, Searched: searched, MaxTokens: f.maxTokens, Parallel: runParallel,
+	})
 	diags, sources := prefixPaths(dir, diagnosticsOf(result.Findings), g.Config.Sources)
 	for i, d := range diags {
 		result.Findings[i].Diagnostic = d
@@ -83,6 +89,23 @@ func (f *lintFlags) run(cmd *cobra.Command, dir string) error {
 // listEntries returns the entries of tools/list by the name of the tool.
 func listEntries(g *runtime.Generation) (map[string]lint.Entry, error) {
 	return lint.EntriesOf(g.Info().AppendList(nil, g.List(mcp.Tools), mcp.Revision20260728))
+}
+
+// listSearched returns the entries of tools/list of each toolset with a search block.
+func listSearched(g *runtime.Generation) (map[string]map[string]lint.Entry, error) {
+	searched := map[string]map[string]lint.Entry{}
+	for _, set := range g.Config.Toolsets {
+		if set.Search == nil {
+			continue
+		}
+		view := g.Views.Of(set.Name)
+		entries, err := lint.EntriesOf(view.Info.AppendList(nil, view.List(mcp.Tools), mcp.Revision20260728))
+		if err != nil {
+			return nil, err
+		}
+		searched[set.Name] = entries
+	}
+	return searched, nil
 }
 
 func diagnosticsOf(found []lint.Finding) (diags hcl.Diagnostics) {

@@ -98,9 +98,20 @@ func toolsetLines(g *runtime.Generation) (lines []string) {
 				members = append(members, kind.name+" "+strings.Join(kind.names, ", "))
 			}
 		}
+		if t.Search != nil {
+			members = append(members, searchLine(t.Search))
+		}
 		lines = append(lines, t.Name+"\t"+strings.Join(members, "; ")+"\t"+console.FirstLine(t.Title))
 	}
 	return lines
+}
+
+// searchLine says what clients list of a toolset with a search block.
+func searchLine(s *hcl.Search) string {
+	if len(s.Pinned) == 0 {
+		return "found by search"
+	}
+	return "found by search but " + strings.Join(s.Pinned, ", ")
 }
 
 // inputNames returns the names of the inputs, with optional ones in brackets.
@@ -129,6 +140,10 @@ func printTokens(w io.Writer, g *runtime.Generation, tools *mcp.List, answers []
 		head, none = "answer\tmax\t", "\t\t"
 	}
 	fmt.Fprintf(out, "≈ tokens\tdescription\tinput\toutput\t%s\n", head)
+	searched, err := listSearched(g)
+	if err != nil {
+		return err
+	}
 	totals, total := map[string]int{}, 0
 	for _, name := range tools.Names() {
 		var e struct {
@@ -141,7 +156,7 @@ func printTokens(w io.Writer, g *runtime.Generation, tools *mcp.List, answers []
 		n := lint.Tokens(entries[name])
 		total += n
 		for _, set := range g.Config.Toolsets {
-			if set.HasTool(name) {
+			if set.HasTool(name) && set.Search == nil {
 				totals[set.Name] += n
 			}
 		}
@@ -152,6 +167,11 @@ func printTokens(w io.Writer, g *runtime.Generation, tools *mcp.List, answers []
 		}
 		fmt.Fprintf(out, "%d\t%d\t%d\t%d\t%s  %s\n", n, lint.Tokens(lint.Entry(e.Description)),
 			lint.Tokens(e.InputSchema), lint.Tokens(e.OutputSchema), columns, name)
+	}
+	for set, entries := range searched {
+		for _, entry := range entries {
+			totals[set] += lint.Tokens(entry)
+		}
 	}
 	for _, set := range g.Config.Toolsets {
 		fmt.Fprintf(out, "%d\t\t\t\t%s  toolset %s\n", totals[set.Name], none, set.Name)

@@ -125,6 +125,10 @@ func (b *builder) toolset(t *hcl.Toolset) {
 			out.Skills = append(out.Skills, s.Name)
 		}
 	}
+	if s := t.Search; s != nil {
+		out.Search = &Search{Areas: s.Areas, Pinned: slices.Sorted(slices.Values(s.Pinned)), Results: s.Results}
+		b.place("toolset "+t.Name+".search", s.Range)
+	}
 	b.placeBlock("toolset "+t.Name, t.Range)
 	b.out.Toolsets[t.Name] = out
 }

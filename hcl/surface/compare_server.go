@@ -121,6 +121,7 @@ func (c *comparison) toolsets() {
 	entries(c, "toolset", c.old.Toolsets, c.new.Toolsets, nil, func(c *comparison, at string, a, b *Toolset) {
 		c.text(at+".title", a.Title, b.Title)
 		c.text(at+".instructions", a.Instructions, b.Instructions)
+		c.search(at+".search", a.Search, b.Search)
 		for _, list := range []struct {
 			name     string
 			old, new []string

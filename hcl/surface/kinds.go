@@ -68,5 +68,6 @@ var Kinds = map[string]string{
 	"toolset-added":       "A toolset was added.",
 	"toolset-member":      "A member of a toolset was added or removed.",
 	"toolset-removed":     "A toolset was removed.",
+	"toolset-search":      "What clients list of a toolset, and what they have to find, changed.",
 	"upstream":            "A definition of another MCP server changed, or what its connection lets that server do.",
 }

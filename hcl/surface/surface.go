@@ -194,6 +194,14 @@ type Toolset struct {
 	Prompts      []string `json:"prompts,omitempty"`
 	Resources    []string `json:"resources,omitempty"`
 	Skills       []string `json:"skills,omitempty"`
+	Search       *Search  `json:"search,omitempty"`
+}
+
+// Search is the search block of a toolset.
+type Search struct {
+	Areas   string   `json:"areas"`
+	Pinned  []string `json:"pinned,omitempty"`
+	Results int      `json:"results"`
 }
 
 // Policy is the rules of one policy. Operations list the policies that apply to them.

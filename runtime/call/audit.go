@@ -2,6 +2,7 @@ package call
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"log/slog"
@@ -23,13 +24,13 @@ type auditCall struct {
 }
 
 // beginAudit begins to record a call; nil where calls are not recorded.
-func (o *Operation) beginAudit(caller *mcp.Caller) *auditCall {
+func (o *Operation) beginAudit(caller *mcp.Caller, via string) *auditCall {
 	log := o.Env.Audit
 	if log == nil {
 		return nil
 	}
 	common := o.Env.auditCommon(caller, nil)
-	common.ID, common.Kind, common.Name = rand.Text(), o.Kind, o.Decl.Name
+	common.ID, common.Kind, common.Name, common.Via = rand.Text(), cmp.Or(o.auditKind, o.Kind), o.Decl.Name, via
 	return &auditCall{log: log, common: common}
 }
 
@@ -100,6 +101,9 @@ func (a *auditCall) recordEnd(ctx context.Context, e *ending, steps []string) *f
 		r.Upstreams = append(r.Upstreams, audit.Upstream(u))
 	}
 	r.Duration, r.Approval, r.Replayed = millisecondsSince(e.started), e.approval, e.replayed
+	if e.operation.auditKind != "" {
+		r.Found = foundNames(e.arguments.frame.Output)
+	}
 	if e.began {
 		r.Masks = e.operation.recordedMasks(e.arguments.frame)
 		r.Detected = e.arguments.frame.Detect.Counts()

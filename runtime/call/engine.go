@@ -134,7 +134,7 @@ func (o *Operation) newRequestCall(ctx context.Context, req *mcp.CallRequest) *e
 	c.request, c.raw, c.progress.continues = req, req.Arguments, req.Continues()
 	c.setTrace(o.continueRequestTrace(ctx, req, c.frame, &c.trace))
 	c.action.Hops = hopsOf(req.Meta)
-	c.audit = o.beginAudit(req.Caller)
+	c.audit = o.beginAudit(req.Caller, req.Via)
 	c.events = o.beginEvents(req, c.audit)
 	o.meter.Begin()
 	return c

@@ -41,6 +41,7 @@ type Operation struct {
 	RequiredScopes       []string  // of the caller, also for the tools that steps call
 	Missing              string    // what the server lacks, so that no step is bound; empty for nothing
 
+	auditKind         string             // of the records of calls; empty for Kind
 	meter             *metrics.Operation // nil where nothing is measured
 	events            *event.Publisher   // nil where nothing reads events about the operation
 	recent            *recent.Log        // nil where its calls are not kept for the console; else events is not nil

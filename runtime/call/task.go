@@ -32,6 +32,7 @@ func (c *engine) beginTask(ctx context.Context) (mcp.Appender, error) {
 		Tool: p.Decl.Name, Digest: p.Decl.Digest, Owner: caller.Owner(), Identity: caller.Identity,
 		Toolset: caller.Toolset, TTL: p.taskTTL(c.approval).Milliseconds(), Call: frozen,
 		Client: bytes.Clone(caller.ClientInfo), Capabilities: bytes.Clone(caller.Capabilities), Hops: c.action.Hops,
+		Via: c.request.Via,
 	}
 	if p.tool.Task != nil {
 		t.Notify = p.tool.Task.Notify
@@ -100,7 +101,7 @@ func (p *Program) runTask(run *task.Run, sent map[string]any, limits []limit.Key
 	defer c.release()
 	c.program, c.clock.stopCtx, c.progress.onStep, c.clock.limits.keys = p, ctx, run.SetStep, limits
 	c.action.Hops = t.Hops
-	if c.audit = p.beginAudit(caller); c.audit != nil {
+	if c.audit = p.beginAudit(caller, t.Via); c.audit != nil {
 		c.audit.common.Task = t.ID()
 	}
 	c.events = p.beginEvents(nil, c.audit)

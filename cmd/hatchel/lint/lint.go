@@ -29,6 +29,7 @@ var Rules = []Rule{
 	{"name", "A name that is easily confused with another one."},
 	{"client", "What clients or the APIs of their models refuse or cut. The limits are in docs/clients.md."},
 	{"budget", "More tokens, tools or text than an agent reads well."},
+	{"search", "A search block of a toolset whose list is short enough without it."},
 	{"caller-filter", "A table whose rows one tool chooses by the caller, and another one does not."},
 	{"mask-oracle", "A statement that compares a masked column with a value that callers choose: who tries values " +
 		"learns the column."},
@@ -44,7 +45,9 @@ var Rules = []Rule{
 type Options struct {
 	// Tools are the entries of tools/list by the name of the tool, as clients receive them. A tool without one is not
 	// listed.
-	Tools     map[string]Entry
+	Tools map[string]Entry
+	// Searched are the lists of the toolsets with a search block, like Tools.
+	Searched  map[string]map[string]Entry
 	MaxTokens int // of all tools together, and of each toolset; 0 for DefaultMaxTokens
 	// Parallel calls do for 0 to n-1 as that of hcl.Options does; nil for sequential calls.
 	Parallel func(n int, do func(i int))

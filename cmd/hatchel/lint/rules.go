@@ -167,6 +167,13 @@ func (c *checker) checkBudget() (total int) {
 				sum, n = sum+tokens, n+1
 			}
 		}
+		if set.Search != nil {
+			c.checkSearch(set, sum, n)
+			sum, n = 0, len(c.opts.Searched[set.Name])
+			for _, entry := range c.opts.Searched[set.Name] {
+				sum += Tokens(entry)
+			}
+		}
 		c.checkPart(fmt.Sprintf("The toolset %q", set.Name), set.Range, sum, n, true)
 	}
 	return total

@@ -120,6 +120,9 @@ func (c *checker) checkValues() {
 	}
 	for _, t := range c.config.Toolsets {
 		check(t.Range, t.Title, t.Instructions)
+		if t.Search != nil {
+			check(t.Range, t.Search.Areas)
+		}
 	}
 	for _, p := range c.config.Prompts {
 		check(p.Range, p.Title, p.Description)

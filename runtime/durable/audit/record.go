@@ -84,8 +84,9 @@ type Record struct {
 	Event    string    `json:"event"`
 	ID       string    `json:"id,omitempty"` // of the call; the same in its intent and at its end
 
-	Kind   string `json:"kind,omitempty"` // "tool", "prompt", "resource", "session"
+	Kind   string `json:"kind,omitempty"` // "tool", "prompt", "resource", "search", "session"
 	Name   string `json:"name,omitempty"`
+	Via    string `json:"via,omitempty"` // tool that was asked to make the call
 	URI    string `json:"uri,omitempty"`
 	Task   string `json:"task,omitempty"`
 	Caller Caller `json:"caller,omitzero"`
@@ -120,6 +121,8 @@ type Record struct {
 	// Detected are how many values of each kind were replaced in what was sent.
 	Detected map[string]int `json:"detected,omitempty"`
 	Rows     int            `json:"rows,omitempty"`
+	// Found are the names of the tools that a search has found.
+	Found []string `json:"found,omitempty"`
 	// Page is the number of a page of rows, and Delivered the rows of it and of the pages before.
 	Page      int      `json:"page,omitempty"`
 	Delivered int      `json:"delivered,omitempty"`
@@ -162,6 +165,7 @@ type Common struct {
 	ID       string
 	Kind     string
 	Name     string
+	Via      string
 	URI      string
 	Task     string
 	Caller   Caller
@@ -181,7 +185,7 @@ const (
 // is set in one place.
 func NewRecord(event string, c Common) *Record {
 	return &Record{
-		Time: time.Now(), Event: event, ID: c.ID, Kind: c.Kind, Name: c.Name, URI: c.URI, Task: c.Task,
+		Time: time.Now(), Event: event, ID: c.ID, Kind: c.Kind, Name: c.Name, Via: c.Via, URI: c.URI, Task: c.Task,
 		Caller: c.Caller, Revision: c.Revision, TraceID: c.TraceID, Identities: c.Identities,
 	}
 }
@@ -216,6 +220,7 @@ func (r *Record) append(dst []byte) []byte {
 	dst = appendText(dst, "id", r.ID)
 	dst = appendText(dst, "kind", r.Kind)
 	dst = appendText(dst, "name", r.Name)
+	dst = appendText(dst, "via", r.Via)
 	dst = appendText(dst, "uri", r.URI)
 	dst = appendText(dst, "task", r.Task)
 	if !r.Caller.isEmpty() {
@@ -269,6 +274,7 @@ func (r *Record) append(dst []byte) []byte {
 		}
 	}
 	dst = appendNumber(dst, "rows", int64(r.Rows))
+	dst = appendTexts(dst, "found", r.Found)
 	dst = appendNumber(dst, "page", int64(r.Page))
 	dst = appendNumber(dst, "delivered", int64(r.Delivered))
 	dst = appendNumber(dst, "bytes", int64(r.Bytes))

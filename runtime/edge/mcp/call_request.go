@@ -19,6 +19,10 @@ type CallRequest struct {
 	Meta      []byte  // params._meta, an object, or nil
 	Caller    *Caller // never nil
 
+	// Via is the tool that was asked to make the call, whose request held this one; empty for a call of a tool by its
+	// own name. A Handler sets it with Name and Arguments.
+	Via string
+
 	// The answers to earlier Questions, from modern callers.
 	Answers []byte // inputResponses, an object as encoded JSON, or nil
 	State   string // that came with the questions; also of a call that was suspended

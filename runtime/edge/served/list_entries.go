@@ -15,23 +15,23 @@ import (
 
 // ToolEntry returns a tool as tools/list has it before any backend was asked for the type of its result.
 func ToolEntry(t *hcl.Tool) []byte {
-	return entryOf(t, result.NewShaper(t, nil).OutputType(), nil).Modern
+	return entryOf(t, result.NewShaper(t, nil).OutputType(), t.Meta).Modern
 }
 
 // toolEntry returns a tool as modern and as earlier revisions list it: they differ in what an
 // outputSchema may be.
 func toolEntry(p *call.Program, app *view.App) mcp.Entry {
-	return entryOf(p.Tool(), p.Shaper.OutputType(), app)
+	return entryOf(p.Tool(), p.Shaper.OutputType(), metaOf(p.Tool(), app))
 }
 
-func entryOf(t *hcl.Tool, output *schema.Type, app *view.App) mcp.Entry {
+func entryOf(t *hcl.Tool, output *schema.Type, meta []byte) mcp.Entry {
 	head := value.AppendString([]byte(`{"name":`), t.Name)
 	head = mcp.AppendMember(head, "title", t.Title)
 	head = value.AppendString(append(head, `,"description":`...), t.Description)
 	head = appendIcons(head, t.Icons)
 	head = t.Input.AppendSchema(append(head, `,"inputSchema":`...))
 	masked := t.MaskedMembers(cmp.Or(output, t.ResultType()))
-	tail := append(appendMeta(appendToolAnnotations(nil, t), addMasked(metaOf(t, app), masked)), '}')
+	tail := append(appendMeta(appendToolAnnotations(nil, t), addMasked(meta, masked)), '}')
 	e := mcp.Entry{Name: t.Name}
 	e.Legacy = append(appendOutputSchema(head[:len(head):len(head)], output, true), tail...)
 	e.Modern = append(appendOutputSchema(head, output, false), tail...)

@@ -85,6 +85,7 @@ type View struct {
 	skills    []*call.Resource                           // see sortInnerFirst
 	lists     [mcp.ListingCount]atomic.Pointer[mcp.List] // of all that the view shows
 	filters   [mcp.ListingCount]*policy.ListFilter       // hide from a list what a caller may not call
+	search    *search                                    // nil unless the toolset has a search block
 }
 
 // newView returns the view of a toolset; that of all that is listed for nil.
@@ -125,6 +126,9 @@ func newView(s *Served, t *hcl.Toolset) *View {
 		}
 	}
 	sortInnerFirst(v.skills)
+	if t != nil && t.Search != nil {
+		v.search = newSearch(v, t, rules[mcp.Tools])
+	}
 	v.Info = serverInfo(s.Config.Server, t, len(v.skills) > 0)
 	for of := range rules {
 		v.filters[of] = policy.NewListFilter(rules[of], s.logRuleError)
@@ -154,7 +158,11 @@ func (v *View) ListFor(ctx context.Context, caller *mcp.Caller, of mcp.Listing) 
 	}
 	frame := hcl.NewFrame(ctx, v.served.Env.Dir, v.served.Env.Now)
 	frame.Caller = call.CallerRoot(caller)
-	return v.filters[of].Filter(ctx, frame, all)
+	list := v.filters[of].Filter(ctx, frame, all)
+	if of == mcp.Tools && v.search != nil {
+		list = v.search.listFor(ctx, frame, list)
+	}
+	return list
 }
 
 // encodeList encodes a list, and reports whether it differs from before.
@@ -169,6 +177,9 @@ func (v *View) encodeList(of mcp.Listing) bool {
 func (v *View) entries(of mcp.Listing) (entries []mcp.Entry) {
 	switch of {
 	case mcp.Tools:
+		if v.search != nil {
+			return v.search.entries()
+		}
 		for _, p := range v.Tools {
 			if p.Missing == "" {
 				entries = append(entries, toolEntry(p, v.served.Apps[p.Decl.Name]))

@@ -57,6 +57,7 @@ type Task struct {
 	Client       json.RawMessage `json:"client,omitempty"`       // clientInfo when the task began
 	Capabilities json.RawMessage `json:"capabilities,omitempty"` // of the client when the task began
 	Hops         int             `json:"hops,omitempty"`         // how many servers of this kind the call has passed
+	Via          string          `json:"via,omitempty"`          // tool that was asked to make the call
 	Call         json.RawMessage `json:"call,omitempty"`         // the frozen call, unless the task is final
 	Step         string          `json:"step,omitempty"`         // the current step
 
