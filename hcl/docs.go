@@ -42,6 +42,9 @@ func Reference(kinds Kinds) []BlockReference {
 			"with rows and next_cursor, and takes the cursor for the next part. Each page is a call of its own, with " +
 			"all its rules. The backend reads page.limit, the number of rows to read, and page.after, the keys of " +
 			"the last row delivered.", (&Page{}).spec()},
+		{"search", "search", "In a toolset: its list of tools has the pinned tools, and find_tools, read_tool and " +
+			"call_tool, which find and call the others. Calls through them are judged, limited, approved and " +
+			"recorded as calls of the tools themselves.", new(Search).spec(exposedNames{})},
 		{"idempotency", "idempotency",
 			"In a tool: adds the input idempotency_key. Calls with the same key and arguments are executed " +
 				"once and return the same result, also after a restart; a call whose outcome is unknown is " +

@@ -52,8 +52,8 @@ func (s *Search) spec(known exposedNames) decode.Spec {
 			"search, because most tasks use them.", func(d *decode.Decoder, r Range, name string) string {
 			d.NoteReference(eval.Reference{At: r, Kind: "tool", Name: name})
 			if s.pins[name] = r; strings.Contains(name, "*") {
-				d.Diags.Errorf(r, "Pattern not allowed", "Each pinned tool is named, so that a new tool does not become "+
-					"part of every list: %q is a pattern.", name)
+				d.Diags.Errorf(r, "Pattern not allowed", "Each pinned tool is named, so that a new tool does not "+
+					"become part of every list: %q is a pattern.", name)
 				return name
 			}
 			known.check(&d.Diags, "tools", name, r)
@@ -71,16 +71,16 @@ func (s *Search) checkAreas(d *decode.Decoder, r Range) {
 		d.Diags.Errorf(r, "Empty areas", "areas says what can be found. Write areas = \"Invoices, orders and "+
 			"customers.\"")
 	case n > maxSearchAreas:
-		d.Diags.Errorf(r, "Text too long", "areas has %d characters, and every client has it in its list: write at most "+
-			"%d.", n, maxSearchAreas)
+		d.Diags.Errorf(r, "Text too long", "areas has %d characters, and every client has it in its list: write at "+
+			"most %d.", n, maxSearchAreas)
 	}
 }
 
 // searchField declares the search block of a toolset.
 func (t *Toolset) searchField(known exposedNames) decode.Field {
 	spec := func(s *Search) decode.Spec { return s.spec(known) }
-	return decode.Block(&t.Search, "search", "Replaces the tools in the list of the toolset by tools that find and call "+
-		"them, for clients that cannot search a long list themselves.", spec)
+	return decode.Block(&t.Search, "search", "Replaces the tools in the list of the toolset by tools that find and "+
+		"call them, for clients that cannot search a long list themselves.", spec)
 }
 
 // checkSearch checks the search block of a toolset, whose lists are decoded.
@@ -96,16 +96,17 @@ func (l *loader) checkSearch(t *Toolset) {
 		switch {
 		case strings.Contains(name, "*"), declared == nil: // which was reported, or is not known
 		case !t.HasTool(name):
-			l.diags.Errorf(at, "Tool of another toolset", "The toolset %q does not have the tool %q. Add it to tools, or "+
-				"leave it out here.", t.Name, name)
+			l.diags.Errorf(at, "Tool of another toolset", "The toolset %q does not have the tool %q. Add it to tools, "+
+				"or leave it out here.", t.Name, name)
 		case !declared.tool.Listed:
 			l.diags.Errorf(at, "Tool not listed", "%q has listed = false, so that no client sees it.", name)
 		}
 	}
 	for _, tool := range l.config.Tools {
 		if t.HasTool(tool.Name) && tool.Listed && HasHeaderInputs(tool.Input) && !s.IsPinned(tool.Name) {
-			l.diags.Warnf(s.Range, "Tool not found by search", "The tool %q has inputs that clients repeat in headers, "+
-				"which they cannot do through %s and %s. Pin it.", tool.Name, ReadTool, CallTool)
+			const text = "The tool %q has inputs that clients repeat in headers, which they cannot do through %s and " +
+				"%s. Pin it."
+			l.diags.Warnf(s.Range, "Tool not found by search", text, tool.Name, ReadTool, CallTool)
 		}
 	}
 }
@@ -136,6 +137,6 @@ func explainSearchTool(name string) string {
 	if !slices.Contains(searchToolNames, name) {
 		return ""
 	}
-	return fmt.Sprintf("%s belongs to search blocks. Rules and lists name the tools that are called through it: a call "+
-		"is judged, limited, approved and recorded as one of these.", name)
+	return fmt.Sprintf("%s belongs to search blocks. Rules and lists name the tools that are called through it: a "+
+		"call is judged, limited, approved and recorded as one of these.", name)
 }

@@ -87,7 +87,7 @@ func TestAnswersHaveTheFormOfTheirTool(t *testing.T) {
 			Name: fmt.Sprint("tool", i), Arguments: []byte(c.arguments),
 			Caller: &mcp.Caller{Revision: mcp.Revision20251125},
 		}
-		out, err := h.CallTool(t.Context(), req)
+		out, err := requestTool(t.Context(), h, req)
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue

@@ -231,7 +231,7 @@ func TestWhatAClientCallsItselfIsBounded(t *testing.T) {
 	req.Caller.ClientInfo = []byte(`{"name":"a\u001b[2J\nb` + strings.Repeat("x", 60000) + `","version":"1"}`)
 	said := make(chan error, 1)
 	go func() {
-		_, err := h.CallTool(t.Context(), req)
+		_, err := requestTool(t.Context(), h, req)
 		said <- err
 	}()
 	approver := newApprover(t, h)

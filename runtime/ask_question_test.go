@@ -127,7 +127,7 @@ step "s" {
   }
 }
 text = "done"`))
-	out, err := h.CallTool(t.Context(), modernRequest("t", `{"words":["a b","s3cr3t/\"tok\"en"]}`, `{"elicitation":{"form":{},"url":{}},"sampling":{},"roots":{}}`))
+	out, err := requestTool(t.Context(), h, modernRequest("t", `{"words":["a b","s3cr3t/\"tok\"en"]}`, `{"elicitation":{"form":{},"url":{}},"sampling":{},"roots":{}}`))
 	if err != nil || out.Questions == nil {
 		t.Fatalf("%+v %v", out, err)
 	}

@@ -62,7 +62,7 @@ func retryRequest(req *mcp.CallRequest, state, answers string) *mcp.CallRequest 
 
 func tryCall(t testing.TB, h *Host, req *mcp.CallRequest) (*callReply, error) {
 	t.Helper()
-	out, err := h.CallTool(t.Context(), req)
+	out, err := requestTool(t.Context(), h, req)
 	if err != nil {
 		return nil, err
 	}

@@ -225,7 +225,7 @@ resource "r" {
 		for _, c := range change {
 			c(req)
 		}
-		h.CallTool(ctx, req)
+		requestTool(ctx, h, req)
 	}
 	for _, name := range []string{"fails", "breaks", "panics", "fault", "asks", "gone"} {
 		call(t.Context(), name)

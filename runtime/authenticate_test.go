@@ -43,7 +43,7 @@ func TestARequestIsServedByTheConfigurationThatKnowsWhoMadeIt(t *testing.T) {
 	asks := func(c *mcp.Caller) (errs []error) {
 		for _, ask := range []func() error{
 			func() error {
-				_, err := h.CallTool(t.Context(), &mcp.CallRequest{Name: "t", Arguments: []byte(`{}`), Caller: c})
+				_, err := requestTool(t.Context(), h, &mcp.CallRequest{Name: "t", Arguments: []byte(`{}`), Caller: c})
 				return err
 			},
 			func() error {
@@ -140,7 +140,7 @@ func TestScopesAreThoseOfAllThatACallTakes(t *testing.T) {
 		}`)
 	ask := func(scopes ...string) error {
 		c := &mcp.Caller{Revision: mcp.Revision20260728, Identity: &mcp.Identity{Subject: "ada", Scopes: scopes}}
-		_, err := h.CallTool(t.Context(), &mcp.CallRequest{Name: "outer", Arguments: []byte(`{}`), Caller: c})
+		_, err := requestTool(t.Context(), h, &mcp.CallRequest{Name: "outer", Arguments: []byte(`{}`), Caller: c})
 		return err
 	}
 	for scopes, want := range map[string]string{"": "a b", "a": "a b", "b": "a b", "a b": "", "b c a": ""} {

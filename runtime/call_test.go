@@ -431,7 +431,7 @@ func TestCancelledCallEnds(t *testing.T) {
 	}`)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	out, err := h.CallTool(ctx, &mcp.CallRequest{Name: "t", Arguments: []byte("{}"), Caller: &mcp.Caller{}})
+	out, err := requestTool(ctx, h, &mcp.CallRequest{Name: "t", Arguments: []byte("{}"), Caller: &mcp.Caller{}})
 	if err != nil || !out.IsError {
 		t.Errorf("got %v, %v", out, err)
 	}

@@ -183,7 +183,7 @@ func TestAToolsetShowsWhatItNamesAndNothingElse(t *testing.T) {
 	}
 	in := func(toolset string) *mcp.Caller { return &mcp.Caller{Toolset: toolset} }
 	for _, toolset := range []string{"billing", "gone"} {
-		if _, err := h.CallTool(t.Context(), &mcp.CallRequest{Name: "order_read", Arguments: []byte("{}"), Caller: in(toolset)}); err == nil || !strings.Contains(err.Error(), "Unknown tool") {
+		if _, err := requestTool(t.Context(), h, &mcp.CallRequest{Name: "order_read", Arguments: []byte("{}"), Caller: in(toolset)}); err == nil || !strings.Contains(err.Error(), "Unknown tool") {
 			t.Errorf("%s: calling got %v", toolset, err)
 		}
 		for got, want := range map[string]string{
@@ -200,7 +200,7 @@ func TestAToolsetShowsWhatItNamesAndNothingElse(t *testing.T) {
 			t.Errorf("%s: following got %v", toolset, err)
 		}
 	}
-	if _, err := h.CallTool(t.Context(), &mcp.CallRequest{Name: "invoice_write", Arguments: []byte("{}"), Caller: in("billing")}); err != nil {
+	if _, err := requestTool(t.Context(), h, &mcp.CallRequest{Name: "invoice_write", Arguments: []byte("{}"), Caller: in("billing")}); err != nil {
 		t.Error(err)
 	}
 	for got, want := range map[string]string{

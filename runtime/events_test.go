@@ -73,9 +73,9 @@ func TestWhoSeesWhichEvents(t *testing.T) {
 	recordAll(t, h)
 	ctx, ada := t.Context(), callerOf("ada")
 	for _, name := range []string{"a", "b"} {
-		h.CallTool(ctx, &mcp.CallRequest{Name: name, Caller: ada})
+		requestTool(ctx, h, &mcp.CallRequest{Name: name, Caller: ada})
 	}
-	h.CallTool(ctx, &mcp.CallRequest{Name: "b", Caller: callerOf("ben")})
+	requestTool(ctx, h, &mcp.CallRequest{Name: "b", Caller: callerOf("ben")})
 	h.GetPrompt(ctx, &mcp.CallRequest{Name: "p", Caller: ada})
 	h.Telemetry().SessionChanged("s", nil, "begun")
 	const calls = "tool_call tool_result "
@@ -174,7 +174,7 @@ func TestSensitiveInputsAndSecretsAreInNoEvent(t *testing.T) {
 	} {
 		caller := &mcp.Caller{Revision: mcp.Revision20260728, ClientInfo: []byte(`{"name":"s3cr3t/\"tok\"en","version":"1"}`)}
 		for _, name := range []string{"says", "fails"} {
-			h.CallTool(ctx, &mcp.CallRequest{Name: name, Arguments: []byte(arguments), Caller: caller})
+			requestTool(ctx, h, &mcp.CallRequest{Name: name, Arguments: []byte(arguments), Caller: caller})
 		}
 		h.GetPrompt(ctx, &mcp.CallRequest{Name: "p", Arguments: []byte(arguments), Caller: caller})
 	}

@@ -33,7 +33,7 @@ func TestAHintIsForWhoHasStartedTheServer(t *testing.T) {
 		_, ofPrompt := h.GetPrompt(t.Context(), req("p"))
 		said := map[string]string{"resource": ofResource.Error(), "prompt": ofPrompt.Error()}
 		for _, name := range []string{"inner", "outer", "words", "each"} {
-			out, err := h.CallTool(t.Context(), req(name))
+			out, err := requestTool(t.Context(), h, req(name))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -74,7 +74,7 @@ func TestPathsInTheConfigurationAreRelativeForCallers(t *testing.T) {
 	_, ofPrompt := h.GetPrompt(t.Context(), req("p"))
 	said := []string{ofResource.Error(), ofPrompt.Error()}
 	for _, name := range []string{"fails", "partly", "words", "keyed", "keyed"} {
-		out, err := h.CallTool(t.Context(), req(name))
+		out, err := requestTool(t.Context(), h, req(name))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -226,7 +226,7 @@ func callWithin(ctx context.Context, h *Host, req *mcp.CallRequest) string {
 		defer time.AfterFunc(maxWait, func() { cancel(errTooLong) }).Stop()
 		ctx = bounded
 	}
-	out, err := h.CallTool(ctx, req)
+	out, err := requestTool(ctx, h, req)
 	switch {
 	case context.Cause(ctx) == errTooLong:
 		return "error: " + errTooLong.Error()
@@ -276,7 +276,9 @@ func load(t testing.TB, h *Host, src string) {
 	}
 }
 
-func fileSystem(src string) fstest.MapFS { return fstest.MapFS{"tools.hcl": {Data: []byte(src)}} }
+func fileSystem(src string) fstest.MapFS {
+	return fstest.MapFS{"tools.hcl": {Data: []byte(throughSearch.addToolset(src))}}
+}
 
 func printDiagnostics(diags hcl.Diagnostics) string {
 	var b strings.Builder
@@ -292,7 +294,7 @@ func callTool(t testing.TB, h *Host, tool, arguments string) string {
 
 func callToolAt(t testing.TB, h *Host, r mcp.Revision, tool, arguments string) string {
 	t.Helper()
-	out, err := h.CallTool(t.Context(), &mcp.CallRequest{Name: tool, Arguments: []byte(arguments), Caller: &mcp.Caller{Revision: r}})
+	out, err := requestTool(t.Context(), h, &mcp.CallRequest{Name: tool, Arguments: []byte(arguments), Caller: &mcp.Caller{Revision: r}})
 	if err != nil {
 		return "error: " + err.Error()
 	}
@@ -306,7 +308,7 @@ func newRepeatedCall(t testing.TB, h *Host, req *mcp.CallRequest) func() {
 	var dst []byte
 	ctx := context.WithoutCancel(t.Context())
 	return func() {
-		out, err := h.CallTool(ctx, req)
+		out, err := requestTool(ctx, h, req)
 		if err != nil || out.IsError {
 			t.Fatal(err)
 		}

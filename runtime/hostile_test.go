@@ -304,7 +304,7 @@ func TestACallThatIsCancelledWhileItResumesIsNoFaultOfTheServer(t *testing.T) {
 	first := mustCall(t, h, req)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	out, err := h.CallTool(ctx, retryRequest(req, first.RequestState, `{"name":`+accept+`}`))
+	out, err := requestTool(ctx, h, retryRequest(req, first.RequestState, `{"name":`+accept+`}`))
 	if err != nil {
 		t.Fatal(err)
 	}

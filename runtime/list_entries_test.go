@@ -51,11 +51,11 @@ tool "hidden" {
 		t.Error("the list is not JSON")
 	}
 	req := &mcp.CallRequest{Name: "plain", Arguments: []byte(`{"region":"eu"}`), Caller: &mcp.Caller{Revision: mcp.Revision20260728, Header: http.Header{"Mcp-Param-Region": {"us"}}}}
-	if _, err := h.CallTool(t.Context(), req); err == nil || !strings.Contains(err.Error(), "Mcp-Param-Region") {
+	if _, err := requestTool(t.Context(), h, req); err == nil || !strings.Contains(err.Error(), "Mcp-Param-Region") {
 		t.Errorf("a header that says something else got %v", err)
 	}
 	req.Caller.Header.Set("Mcp-Param-Region", "eu")
-	if out, err := h.CallTool(t.Context(), req); err != nil || out.IsError {
+	if out, err := requestTool(t.Context(), h, req); err != nil || out.IsError {
 		t.Errorf("got %v, %v", out, err)
 	}
 }
@@ -64,7 +64,7 @@ func TestLogHasTheCauseAndNoSecret(t *testing.T) {
 	w := newFakeBackend()
 	var log bytes.Buffer
 	h := newHost(t, neighbours+tool("fault", `fake { do = "fault" }`)+tool("tells", `fake { do = "tells" }`)+tool("broken", `fake { do = "broken" }`), w.use, logTo(&log, slog.LevelInfo))
-	out, err := h.CallTool(t.Context(), &mcp.CallRequest{Name: "fault", Arguments: []byte("{}"), Caller: &mcp.Caller{}})
+	out, err := requestTool(t.Context(), h, &mcp.CallRequest{Name: "fault", Arguments: []byte("{}"), Caller: &mcp.Caller{}})
 	if err != nil || out.Meta == nil {
 		t.Fatalf("got %v, %v", out, err)
 	}

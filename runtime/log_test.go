@@ -43,7 +43,7 @@ func logOf(t *testing.T, tool, arguments string, caller *mcp.Caller) string {
 	var log bytes.Buffer
 	h := newHost(t, loggedTools, logTo(&log, slog.LevelInfo))
 	log.Reset()
-	h.CallTool(t.Context(), &mcp.CallRequest{Name: tool, Arguments: []byte(arguments), Caller: caller})
+	requestTool(t.Context(), h, &mcp.CallRequest{Name: tool, Arguments: []byte(arguments), Caller: caller})
 	text := regexp.MustCompile(`time=\S+ `).ReplaceAllString(log.String(), "")
 	return regexp.MustCompile(`ms=[0-9.]+`).ReplaceAllString(text, "ms=N")
 }
@@ -154,7 +154,7 @@ func BenchmarkLogOfACall(b *testing.B) {
 		}
 		var dst []byte
 		calls[i] = func() {
-			out, err := h.CallTool(context.Background(), req)
+			out, err := requestTool(context.Background(), h, req)
 			if err != nil || out.IsError {
 				b.Fatal(err)
 			}

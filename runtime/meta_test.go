@@ -11,7 +11,7 @@ import (
 // callWithMeta returns the result of a call with its metadata.
 func callWithMeta(t testing.TB, h *Host, tool, arguments string) string {
 	t.Helper()
-	out, err := h.CallTool(t.Context(), &mcp.CallRequest{Name: tool, Arguments: []byte(arguments),
+	out, err := requestTool(t.Context(), h, &mcp.CallRequest{Name: tool, Arguments: []byte(arguments),
 		Caller: &mcp.Caller{Revision: mcp.Revision20251125}})
 	if err != nil {
 		t.Fatal(err)

@@ -124,7 +124,7 @@ type pageAnswer struct {
 func callPage(t *testing.T, h *Host, name string, caller *mcp.Caller, arguments map[string]any) (*pageAnswer, string) {
 	t.Helper()
 	encoded, _ := json.Marshal(arguments)
-	out, err := h.CallTool(t.Context(), &mcp.CallRequest{Name: name, Arguments: encoded, Caller: caller})
+	out, err := requestTool(t.Context(), h, &mcp.CallRequest{Name: name, Arguments: encoded, Caller: caller})
 	if err != nil {
 		return nil, err.Error()
 	}

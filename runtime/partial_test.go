@@ -212,7 +212,7 @@ func TestATaskSaysThatItsCallHasFailedInPart(t *testing.T) {
 	recordAll(t, h)
 	id, failing := startTask(t, h, "t").TaskID, startTask(t, h, "fails").TaskID
 	waitForTasks(t, h)
-	raw, err := h.Task(t.Context(), &mcp.TaskRequest{Method: "tasks/get", ID: id, Caller: modernRequest("t", "{}", following).Caller})
+	raw, err := requestTask(t.Context(), h, &mcp.TaskRequest{Method: "tasks/get", ID: id, Caller: modernRequest("t", "{}", following).Caller})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -246,7 +246,7 @@ step "again" {
 `+pickyStep+"}\ntext = \"done\""), w.use)
 	req := modernRequest("t", `{}`, everything)
 	first := mustCall(t, h, req)
-	out, err := h.CallTool(t.Context(), retryRequest(req, first.RequestState, `{"sure":{"action":"accept","content":{"confirm":true}}}`))
+	out, err := requestTool(t.Context(), h, retryRequest(req, first.RequestState, `{"sure":{"action":"accept","content":{"confirm":true}}}`))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -138,7 +138,7 @@ func TestPoliciesDecide(t *testing.T) {
 // callText returns the text of the result of a call, and whether it succeeded.
 func callText(t testing.TB, h *Host, req *mcp.CallRequest) (text string, well bool) {
 	t.Helper()
-	out, err := h.CallTool(t.Context(), req)
+	out, err := requestTool(t.Context(), h, req)
 	var e *mcp.Error
 	switch {
 	case errors.As(err, &e):
@@ -267,7 +267,7 @@ policy "inner" {
 		done   int
 	}{{callerOf("ada", "a"), "done", 1}, {callerOf("eve"), "inner is not for you", 0}} {
 		done = 0
-		out, err := h.CallTool(t.Context(), &mcp.CallRequest{Name: "outer", Caller: c.caller})
+		out, err := requestTool(t.Context(), h, &mcp.CallRequest{Name: "outer", Caller: c.caller})
 		if err != nil || outcomeText(out) != c.want || done != c.done {
 			t.Errorf("%s: told %q, %v, and it was done %d times", c.caller.Subject, outcomeText(out), err, done)
 		}
@@ -300,7 +300,7 @@ policy "p" {
 }`)
 	secret, _ := getenv("TOKEN")
 	arguments := fmt.Appendf(nil, `{"a": %q}`, secret)
-	out, err := h.CallTool(t.Context(), &mcp.CallRequest{Name: "x", Arguments: arguments, Caller: callerOf("ada")})
+	out, err := requestTool(t.Context(), h, &mcp.CallRequest{Name: "x", Arguments: arguments, Caller: callerOf("ada")})
 	if err != nil || outcomeText(out) != "not (secret)" {
 		t.Errorf("told %q, %v", outcomeText(out), err)
 	}

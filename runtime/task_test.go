@@ -23,7 +23,7 @@ func taskRequest(t testing.TB, h *Host, method, id, answers string, change ...fu
 	for _, c := range change {
 		c(caller)
 	}
-	members, err := h.Task(t.Context(), &mcp.TaskRequest{Method: method, ID: id, Answers: []byte(answers), Caller: caller})
+	members, err := requestTask(t.Context(), h, &mcp.TaskRequest{Method: method, ID: id, Answers: []byte(answers), Caller: caller})
 	r := new(callReply)
 	if err == nil && members != nil {
 		raw := append(members.AppendJSON([]byte("{")), '}')

@@ -115,7 +115,7 @@ func TestAQuestionHasTheTraceOfItsCall(t *testing.T) {
 	h := newHost(t, tool("t", asking), w.use)
 	req := modernRequest("t", `{}`, `{"elicitation":{}}`)
 	req.Meta = []byte(`{"traceparent":"` + traceparent + `"}`)
-	out, err := h.CallTool(t.Context(), req)
+	out, err := requestTool(t.Context(), h, req)
 	if err != nil || out.Questions == nil {
 		t.Fatalf("%v, %+v", err, out)
 	}

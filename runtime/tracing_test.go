@@ -122,7 +122,7 @@ func TestACallThatGoesOnIsInItsTraceOrLinkedToIt(t *testing.T) {
 			h := newHost(t, otlp(collector.URL, "traces = 0")+tool("t", asking), w.use)
 			first := modernRequest("t", `{}`, `{"elicitation":{}}`)
 			first.Meta = []byte(`{"traceparent":"` + traceparent + `"}`)
-			out, err := h.CallTool(t.Context(), first)
+			out, err := requestTool(t.Context(), h, first)
 			if err != nil || out.Questions == nil {
 				t.Fatalf("%v, %+v", err, out)
 			}
@@ -130,7 +130,7 @@ func TestACallThatGoesOnIsInItsTraceOrLinkedToIt(t *testing.T) {
 			if parent != "" {
 				again.Meta = []byte(`{"traceparent":"` + parent + `"}`)
 			}
-			if _, err := h.CallTool(t.Context(), again); err != nil {
+			if _, err := requestTool(t.Context(), h, again); err != nil {
 				t.Fatal(err)
 			}
 			h.Close()
@@ -299,7 +299,7 @@ func BenchmarkTracedCalls(b *testing.B) {
 				var dst []byte
 				b.ReportAllocs()
 				for b.Loop() {
-					out, err := h.CallTool(b.Context(), req)
+					out, err := requestTool(b.Context(), h, req)
 					if err != nil {
 						b.Fatal(err)
 					}

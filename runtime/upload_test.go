@@ -61,7 +61,7 @@ func TestCopiesLastAsLongAsTheCall(t *testing.T) {
 	}}
 	_, raw := uploadFor(t, h.Current(), "", "content")
 	for range 2 {
-		out, err := h.CallTool(t.Context(), &mcp.CallRequest{Name: "t", Arguments: raw, Caller: &mcp.Caller{Revision: mcp.Revision20260728}})
+		out, err := requestTool(t.Context(), h, &mcp.CallRequest{Name: "t", Arguments: raw, Caller: &mcp.Caller{Revision: mcp.Revision20260728}})
 		if err != nil || out.IsError {
 			t.Fatalf("%s, %v", out.AppendResult(nil, mcp.Revision20260728), err)
 		}

@@ -123,7 +123,7 @@ func TestAToolWithAViewAnswersAsBefore(t *testing.T) {
 func TestAHostThatShowsAppsGetsTheRowsOfATable(t *testing.T) {
 	h := newHost(t, strings.NewReplacer("allow       = \"'desk' in caller.groups\"", `format = "csv"`).Replace(viewed))
 	call := func(capabilities string) string {
-		out, err := h.CallTool(t.Context(), &mcp.CallRequest{Name: "rows", Arguments: []byte(`{}`),
+		out, err := requestTool(t.Context(), h, &mcp.CallRequest{Name: "rows", Arguments: []byte(`{}`),
 			Caller: &mcp.Caller{Revision: mcp.Revision20251125, Capabilities: []byte(capabilities)}})
 		if err != nil {
 			t.Fatal(err)

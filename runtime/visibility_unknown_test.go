@@ -53,12 +53,12 @@ func TestWhatIsConcealedIsAnsweredAsWhatIsNotThere(t *testing.T) {
 				return &mcp.CallRequest{Name: name, Arguments: []byte(arguments), Caller: caller, State: "made up"}
 			}
 			for what, do := range map[string]func(name string) error{
-				"a tool": func(name string) error { _, err := h.CallTool(t.Context(), ask(name)); return err },
+				"a tool": func(name string) error { _, err := requestTool(t.Context(), h, ask(name)); return err },
 				"a tool with headers": func(name string) error {
 					req, c := ask(name), *caller
 					c.Header = http.Header{"Mcp-Param-A": {"other"}}
 					req.Caller = &c
-					_, err := h.CallTool(t.Context(), req)
+					_, err := requestTool(t.Context(), h, req)
 					return err
 				},
 				"a prompt":   func(name string) error { _, err := h.GetPrompt(t.Context(), ask(name)); return err },

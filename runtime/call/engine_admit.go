@@ -162,6 +162,8 @@ func (c *engine) checkInputs() error {
 	switch {
 	case err != nil:
 		return c.clock.evalError(err)
+	case c.program != nil && c.program.refuse != nil:
+		return failure.Refusal(c.program.refuse(c.frame))
 	case len(failed) == 0:
 		return nil
 	}

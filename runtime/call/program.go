@@ -24,8 +24,9 @@ type Program struct {
 	headerInputs   []mcp.HeaderInput
 	limits         []limit.Limit
 	before         map[*hcl.Before]*Operation
-	toolRoot       map[string]any // the root `tool` of approval rules
-	approvalDigest string         // approvals hold for as long as it stays the same
+	toolRoot       map[string]any          // the root `tool` of approval rules
+	refuse         func(*hcl.Frame) string // of an executor; nil for other tools
+	approvalDigest string                  // approvals hold for as long as it stays the same
 }
 
 // NewProgram returns the program of a tool without its steps, rules and approvals.

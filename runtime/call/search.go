@@ -1,6 +1,8 @@
 package call
 
 import (
+	"context"
+
 	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/hcl/jsonscan"
@@ -8,15 +10,34 @@ import (
 	"hatchel/runtime/stage/limit"
 )
 
-// NewSearchProgram returns the program of a tool of a search block, which is bound to an action. It changes nothing:
-// what an executor calls has a program of its own.
-func NewSearchProgram(env *Environment, tool *hcl.Tool, limits []limit.Limit, action adapters.Action) *Program {
-	p := NewProgram(env, tool, limits)
-	p.hasEffects = false
-	if tool.Name == hcl.FindTools {
-		p.auditKind = "search"
+// Find returns the text that answers a query of the caller of a frame, with the names of the tools that it has. Its
+// error is for the caller.
+type Find func(f *hcl.Frame, query string, limit int) (text string, names []any, err error)
+
+// NewFinder returns the program of the tool that finds tools. It counts in the limit of the server.
+func NewFinder(env *Environment, c *hcl.Config, tool *hcl.Tool, find Find) *Program {
+	p := NewProgram(env, tool, limit.Of(c, tool))
+	p.auditKind = "search"
+	p.AddStep(tool.Steps[0], find, nil, nil)
+	return p
+}
+
+// Do implements adapters.Action.
+func (find Find) Do(_ context.Context, c *adapters.Call) (any, error) {
+	query, _ := c.Frame.Input["query"].(string)
+	most, _ := c.Frame.Input["limit"].(int)
+	text, names, err := find(c.Frame, query, most)
+	if err != nil {
+		return nil, &adapters.Fault{Message: err.Error()}
 	}
-	p.AddStep(tool.Steps[0], action, nil, nil)
+	return map[string]any{"text": text, "names": names}, nil
+}
+
+// NewExecutor returns the program of a tool that calls other tools. It refuses every call: one that it does not refuse
+// is that of the other tool, see Unwrap. Refuse returns why the inputs of a frame are refused, for its caller.
+func NewExecutor(env *Environment, tool *hcl.Tool, refuse func(*hcl.Frame) string) *Program {
+	p := NewProgram(env, tool, nil)
+	p.hasEffects, p.refuse = false, refuse
 	return p
 }
 

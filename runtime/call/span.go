@@ -62,6 +62,7 @@ func (o *Operation) continueRequestTrace(
 	t := o.continueTrace(ctx, req.Caller, req.Meta, frame, memory)
 	if t.span.IsRecorded() {
 		t.span.SetText("jsonrpc.request.id", req.ID())
+		t.span.SetText("hatchel.via", req.Via)
 		t.span.SetText("mcp.session.id", req.SessionName())
 	}
 	return t

@@ -15,7 +15,8 @@ func (c *checker) checkSearch(set *hcl.Toolset, tokens, tools int) {
 	if tokens >= minSearched {
 		return
 	}
-	c.report("search", diag.Warning, set.Search.Range, "Search of a short list", fmt.Sprintf("The list of all %d tools "+
-		"of the toolset %q takes ≈ %d tokens. Below %d, a model does better with the list than with a search before "+
-		"each new task: leave the search block out.", tools, set.Name, tokens, minSearched))
+	const text = "The list of all %d tools of the toolset %q takes ≈ %d tokens. Below %d, a model does better with " +
+		"the list than with a search before each new task: leave the search block out."
+	c.report("search", diag.Warning, set.Search.Range, "Search of a short list",
+		fmt.Sprintf(text, tools, set.Name, tokens, minSearched))
 }

@@ -54,7 +54,7 @@ var groupKeys = []struct {
 	{"connections", "Connections", "Systems that backends use. A connection is declared once and named by its blocks.",
 		[]string{"breaker"}},
 	{"tools", "Tools, prompts, resources and skills", "Blocks that clients can call and read, and their parts.",
-		[]string{"tool", "prompt", "resource", "skill", "toolset", "input", "argument", "message", "complete",
+		[]string{"tool", "prompt", "resource", "skill", "toolset", "search", "input", "argument", "message", "complete",
 			"content", "view", "column", "annotations", "projection", "page", "cache", "tool cache"}},
 	{"backends", "Backends", "What a tool, a prompt, a resource or a step does: one of these blocks.",
 		[]string{"tool step"}},

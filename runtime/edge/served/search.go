@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/hcl/jsonscan"
 	"hatchel/hcl/schema"
@@ -14,7 +13,6 @@ import (
 	"hatchel/internal/toolsearch"
 	"hatchel/runtime/call"
 	"hatchel/runtime/edge/mcp"
-	"hatchel/runtime/stage/limit"
 	"hatchel/runtime/stage/policy"
 )
 
@@ -60,11 +58,12 @@ func newSearch(v *View, t *hcl.Toolset, rules map[string]*policy.Rules) *search 
 	s.names = mcp.NewList(mcp.Tools, names, mcp.ListOptions{NoCache: true})
 	s.index = toolsearch.New(indexed)
 	for _, tool := range t.SearchTools(reached) {
-		action := adapters.Action(&refuseCall{s, tool.Name})
 		if tool.Name == hcl.FindTools {
-			action = &findTools{s}
+			s.programs[tool.Name] = call.NewFinder(v.served.Env, v.served.Config, tool, s.find)
+			continue
 		}
-		s.programs[tool.Name] = call.NewSearchProgram(v.served.Env, tool, limit.Of(v.served.Config, tool), action)
+		refuse := func(f *hcl.Frame) string { return s.refuse(f, tool.Name) }
+		s.programs[tool.Name] = call.NewExecutor(v.served.Env, tool, refuse)
 	}
 	return s
 }
@@ -160,23 +159,17 @@ func (v *View) Answer(req *mcp.CallRequest, out mcp.Outcome, err error) (mcp.Out
 
 // noSuchTool is the answer of an executor about a tool that does not exist, or that the caller may not know of.
 func noSuchTool(name string) string {
-	return fmt.Sprintf("There is no tool %s. Call %s first.", jsonscan.AppendString(nil, jsonscan.Excerpt(name)), hcl.FindTools)
+	quoted := jsonscan.AppendString(nil, jsonscan.Excerpt(name))
+	return fmt.Sprintf("There is no tool %s. Call %s first.", quoted, hcl.FindTools)
 }
 
-// refuseCall is the action of an executor that was not asked to call a tool that it calls.
-type refuseCall struct {
-	search   *search
-	executor string
-}
-
-// Do implements adapters.Action.
-func (r *refuseCall) Do(ctx context.Context, c *adapters.Call) (any, error) {
-	name, _ := c.Frame.Input["name"].(string)
-	text := noSuchTool(name)
-	if p := r.search.view.Tools[name]; p != nil && r.search.visible(ctx, c.Frame).Has(name) {
-		text = refusesCall(r.executor, p)
+// refuse returns why an executor does not make the call that the inputs of a frame hold.
+func (s *search) refuse(f *hcl.Frame, executor string) string {
+	name, _ := f.Input["name"].(string)
+	if p := s.view.Tools[name]; p != nil && s.visible(f.Context, f).Has(name) {
+		return refusesCall(executor, p)
 	}
-	return nil, &adapters.Fault{Message: text}
+	return noSuchTool(name)
 }
 
 // visible returns the names of the tools that the caller of a frame may know of.
@@ -230,28 +223,20 @@ func addAlwaysLoad(meta []byte) []byte {
 	return append(dst, `"`+hcl.AlwaysLoad+`":true}`...)
 }
 
-// findTools is the action of FindTools.
-type findTools struct{ search *search }
-
-// Do implements adapters.Action.
-func (f *findTools) Do(ctx context.Context, c *adapters.Call) (any, error) {
-	s := f.search
-	query, _ := c.Frame.Input["query"].(string)
-	most, _ := c.Frame.Input["limit"].(int)
+// find returns what answers a query of the caller of a frame.
+func (s *search) find(f *hcl.Frame, query string, limit int) (text string, names []any, err error) {
 	if err := toolsearch.Check(query); err != nil {
-		return nil, &adapters.Fault{Message: err.Error()}
+		return "", nil, err
 	}
-	names := s.visible(ctx, c.Frame)
-	visible := func(i int) bool { return names.Has(s.found[i].name) }
-	if names == s.names {
-		visible = func(int) bool { return true }
+	var visible func(i int) bool // nil for all
+	if list := s.visible(f.Context, f); list != s.names {
+		visible = func(i int) bool { return list.Has(s.found[i].name) }
 	}
-	found := s.index.Find(query, visible, most)
-	text, listed := s.answer(query, found), []any{}
+	found := s.index.Find(query, visible, limit)
 	for _, i := range found {
-		listed = append(listed, s.found[i].name)
+		names = append(names, s.found[i].name)
 	}
-	return map[string]any{"text": text, "names": listed}, nil
+	return s.answer(query, found), names, nil
 }
 
 // answer returns the tools that were found, one a line, with their schemas as long as these fit.
