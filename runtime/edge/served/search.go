@@ -55,7 +55,7 @@ func newSearch(v *View, t *hcl.Toolset, rules map[string]*policy.Rules) *search 
 			s.found, indexed = append(s.found, newDefinition(tool)), append(indexed, indexedTool(tool))
 		}
 	}
-	s.names = mcp.NewList(mcp.Tools, names, mcp.ListOptions{NoCache: true})
+	s.names = mcp.NewList(mcp.Tools, names, mcp.ListOptions{})
 	s.index = toolsearch.New(indexed)
 	for _, tool := range t.SearchTools(reached) {
 		if tool.Name == hcl.FindTools {
