@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"sync/atomic"
 
+	"hatchel/adapters"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 )
@@ -195,21 +196,26 @@ func (t *resultSet) Columns() []string {
 }
 
 // WithCells implements adapters.Rows.
-func (t *resultSet) WithCells(change func(column int, cell any) (any, error)) (value.LazyJSON, error) {
-	return t.withCells(0, t.rows, change)
+func (t *resultSet) WithCells(all []bool, change func(column int, cell any) (any, error)) (value.LazyJSON, error) {
+	return t.withCells(0, t.rows, all, change)
 }
 
-func (t *resultSet) withCells(from, to int, change func(int, any) (any, error)) (*resultSet, error) {
-	n := len(t.Columns())
+func (t *resultSet) withCells(from, to int, all []bool, change func(int, any) (any, error)) (*resultSet, error) {
+	n := len(t.columns.columns)
 	other := &resultSet{columns: t.columns, cells: slices.Clone(t.cells[from*n : to*n]), rows: to - from,
 		maxRows: t.maxRows, size: t.size, truncated: t.truncated}
-	for i, cell := range other.cells {
-		if number, ok := cell.(int64); ok {
-			cell = int(number)
-		}
-		var err error
-		if other.cells[i], err = change(i%n, cell); err != nil {
-			return nil, err
+	for row := other.cells; len(row) > 0; row = row[n:] {
+		for i, cell := range row[:n] {
+			if !all[i] && adapters.HasNoParts(cell) {
+				continue
+			}
+			if number, ok := cell.(int64); ok {
+				cell = int(number)
+			}
+			var err error
+			if row[i], err = change(i, cell); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return other, nil
@@ -219,8 +225,8 @@ func (t *resultSet) withCells(from, to int, change func(int, any) (any, error)) 
 func (r deferredRow) Columns() []string { return r.result.Columns() }
 
 // WithCells implements adapters.Rows.
-func (r deferredRow) WithCells(change func(column int, cell any) (any, error)) (value.LazyJSON, error) {
-	other, err := r.result.withCells(r.index, r.index+1, change)
+func (r deferredRow) WithCells(all []bool, change func(column int, cell any) (any, error)) (value.LazyJSON, error) {
+	other, err := r.result.withCells(r.index, r.index+1, all, change)
 	return deferredRow{other, 0}, err
 }
 

@@ -106,7 +106,7 @@ type walker struct {
 // rows masks rows without a copy of each, in the order of their columns.
 func (w *walker) rows(rows adapters.Rows) (_ any, changed bool, err error) {
 	c := newColumns(w, rows.Columns())
-	masked, err := rows.WithCells(c.mask)
+	masked, err := rows.WithCells(c.isMasked, c.mask)
 	if err != nil || !c.changed {
 		return rows, false, err
 	}

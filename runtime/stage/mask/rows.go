@@ -44,17 +44,20 @@ type columns struct {
 	names   []string
 	masks   []*hcl.Mask // of each column; nil for none
 	hashers []*hasher   // of each column that is hashed
-	changed bool        // a cell was masked
+
+	isMasked []bool // of each column
+	changed  bool   // a cell was masked
 }
 
 func newColumns(w *walker, names []string) *columns {
 	c := &columns{walker: w, names: names, masks: make([]*hcl.Mask, len(names)),
-		hashers: make([]*hasher, len(names))}
+		hashers: make([]*hasher, len(names)), isMasked: make([]bool, len(names))}
 	for i, name := range names {
 		w.path = append(w.path, name)
 		if c.masks[i] = w.strictest(); c.masks[i] != nil && hashes(c.masks[i]) {
 			c.hashers[i] = newHasher(c.masks[i])
 		}
+		c.isMasked[i] = c.masks[i] != nil
 		w.path = w.path[:len(w.path)-1]
 	}
 	return c
@@ -72,13 +75,8 @@ func (c *columns) mask(i int, cell any) (any, error) {
 		}
 		return c.walker.observed(replace(m, cell)), nil
 	}
-	switch v := cell.(type) {
-	case nil, bool, int, int64, float64:
+	if text, ok := cell.(string); adapters.HasNoParts(cell) || ok && !mayBeJSON(text) {
 		return cell, nil
-	case string:
-		if !mayBeJSON(v) {
-			return cell, nil
-		}
 	}
 	c.walker.path = append(c.walker.path, c.names[i])
 	masked, changed, err := c.walker.value(cell)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/hcl/eval"
 	"hatchel/hcl/value"
@@ -21,11 +22,15 @@ func (t table) Columns() (names []string) {
 	return names
 }
 
-func (t table) WithCells(change func(int, any) (any, error)) (value.LazyJSON, error) {
-	other := make(table, len(t))
-	for i, row := range t {
-		other[i] = slices.Clone(row)
-		for j, cell := range row {
+func (t table) WithCells(all []bool, change func(int, any) (any, error)) (value.LazyJSON, error) {
+	other, n := make(table, len(t)), len(t[0])
+	cells := slices.Concat(t...)
+	for i := range t {
+		other[i] = cells[i*n : i*n+n]
+		for j, cell := range other[i] {
+			if !all[j] && adapters.HasNoParts(cell) {
+				continue
+			}
 			var err error
 			if other[i][j], err = change(j, cell); err != nil {
 				return nil, err
