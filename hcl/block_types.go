@@ -159,12 +159,19 @@ func specOf[T any, P interface {
 	return P(new(T)).spec()
 }
 
-// testBlock is the type of the blocks that only tests read.
-var testBlock = blockType{name: "test", labels: 1, form: `test "name" {`, declares: "test"}
+// testBlocks are the types of blocks that only tests read.
+var testBlocks = []blockType{
+	{name: "test", labels: 1, form: `test "name" {`, declares: "test"},
+	{name: "search_test", labels: 1, form: `search_test "question" {`, declares: "test"},
+}
+
+func isTest(b *hclsyntax.Block) bool {
+	return slices.ContainsFunc(testBlocks, func(t blockType) bool { return t.name == b.Type })
+}
 
 // findBlockType returns a type of block by its name, and whether its blocks are exposed.
 func findBlockType(name string) (found blockType, exposed, ok bool) {
-	for i, types := range [][]blockType{globalBlocks, exposedBlocks, {testBlock}} {
+	for i, types := range [][]blockType{globalBlocks, exposedBlocks, testBlocks} {
 		for _, t := range types {
 			if t.name == name {
 				return t, i == 1, true
@@ -176,7 +183,7 @@ func findBlockType(name string) (found blockType, exposed, ok bool) {
 
 // TopLevelBlocks returns the sorted names of the blocks at the top level of a file.
 func TopLevelBlocks() (names []string) {
-	for _, t := range slices.Concat(globalBlocks, exposedBlocks, []blockType{testBlock}) {
+	for _, t := range slices.Concat(globalBlocks, exposedBlocks, testBlocks) {
 		names = append(names, t.name)
 	}
 	slices.Sort(names)

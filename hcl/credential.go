@@ -14,7 +14,7 @@ import (
 // own.
 func literalCredentials(src []byte, body *hclsyntax.Body) (diags Diagnostics) {
 	for _, b := range body.Blocks {
-		if b.Type != testBlock.name {
+		if !isTest(b) {
 			diags = append(diags, hclexpr.LiteralCredentials(src, b, "")...)
 		}
 	}

@@ -220,8 +220,8 @@ func (l *loader) indexBlocks(f *sourceFile) {
 		l.listBlock(b)
 		want, exposed, ok := findBlockType(b.Type)
 		switch {
-		case b.Type == testBlock.name:
-			l.collectTest(b, f)
+		case isTest(b):
+			l.collectTest(b, want, f)
 			continue
 		case !ok:
 			l.errorf(b.TypeRange, "Unknown block", "There is no block %q.%s", b.Type,

@@ -74,7 +74,7 @@ func (s *sourceFile) digestServed() {
 	}
 	h := sha256.New()
 	for _, b := range s.body.Blocks {
-		if b.Type != testBlock.name {
+		if !isTest(b) {
 			h.Write(s.src[b.TypeRange.Start.Byte:b.CloseBraceRange.End.Byte])
 			h.Write([]byte{0})
 		}
@@ -84,7 +84,7 @@ func (s *sourceFile) digestServed() {
 
 // onlyTests reports whether nothing in the file is served.
 func (s *sourceFile) onlyTests() bool {
-	notTest := func(b *hclsyntax.Block) bool { return b.Type != testBlock.name }
+	notTest := func(b *hclsyntax.Block) bool { return !isTest(b) }
 	return !s.diags.HasErrors() && len(s.body.Attributes) == 0 && len(s.body.Blocks) > 0 &&
 		!slices.ContainsFunc(s.body.Blocks, notTest)
 }
@@ -96,8 +96,8 @@ type TestBlock struct {
 }
 
 // collectTest keeps a test block if tests are wanted.
-func (l *loader) collectTest(b *hclsyntax.Block, f *sourceFile) {
-	if !l.opts.Tests || !l.checkLabels(b, testBlock) {
+func (l *loader) collectTest(b *hclsyntax.Block, of blockType, f *sourceFile) {
+	if !l.opts.Tests || !l.checkLabels(b, of) {
 		return
 	}
 	l.config.Tests = append(l.config.Tests, TestBlock{b, f.src})

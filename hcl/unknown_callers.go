@@ -170,7 +170,7 @@ func testCallers(files []*sourceFile) (groups, claims []string) {
 			continue
 		}
 		for _, test := range f.body.Blocks {
-			if test.Type != testBlock.name {
+			if !isTest(test) {
 				continue
 			}
 			for _, caller := range test.Body.Blocks {

@@ -43,6 +43,10 @@ take, as they are sent and as JSON. An answer over max_tokens, or over 10,000 to
 without it, is the warning answer-budget; --max-answer-tokens fails the test. Numbers of
 tokens are estimates.
 
+search_test blocks ask a question of the search of a toolset and name the tools that it
+has to find. With --min-recall 0.85, a search that misses one does not fail by itself:
+the command fails if less than 85 % of the tools are found.
+
 --draft prints a test of a tool, with generated arguments and the mocks that the call
 needs.
 
@@ -71,11 +75,14 @@ The command exits with 1 if a test fails, and with 2 if the tests cannot be run.
 	fs.Float64Var(&f.MinCover, "min-cover", 0, "fail if less than `PERCENT` of the branches are taken")
 	fs.BoolVar(&f.Tokens, "tokens", false, "print how many tokens the answers of each tool take")
 	fs.IntVar(&f.MaxAnswerTokens, "max-answer-tokens", 0, "fail a test whose answer takes more than `N` tokens")
+	fs.Float64Var(&f.MinRecall, "min-recall", 0,
+		"fail if the searches find less than this `PART` of their tools, in place of each that misses one")
 	fs.BoolVar(&f.List, "list", false, "list the tests, and run none")
 	fs.StringVar(&f.Draft, "draft", "", "print a test of a `TOOL`")
 	completeWords(cmd, "format", test.Formats...)
 	for _, name := range []string{"update", "list", "draft"} {
 		cmd.MarkFlagsMutuallyExclusive("min-cover", name)
+		cmd.MarkFlagsMutuallyExclusive("min-recall", name)
 	}
 	cmd.MarkFlagsMutuallyExclusive("update", "list", "draft", "live")
 	return cmd

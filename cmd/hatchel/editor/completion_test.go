@@ -32,6 +32,10 @@ tool "order" {
     response = type.order
   }
 }
+toolset "all" {
+  tools = ["*"]
+  search { areas = "Orders." }
+}
 `
 
 var desk = &Tables{"sqlite.desk": {
@@ -81,6 +85,9 @@ var completionCases = []struct{ name, text, want string }{
 	{"a member of an event", "on \"tool_result\" {\n  when = \"event.o|\"\n}\n", "output outcome"},
 	{"an outcome of an event", "on \"tool_result\" {\n  when = \"event.outcome == '|'\"\n}\n", "failed refused"},
 	{"the tool of a test", "test \"t\" {\n  tool = \"|\"\n}\n", "order"},
+	{"the toolset of a search", inSearchTest("toolset = \"|\""), "all"},
+	{"a tool that a search finds", inSearchTest("toolset = \"all\"\n  finds = [\"|\"]"), "order"},
+	{"an argument of a search test", inSearchTest("|"), "toolset finds skip caller"},
 	{"what a mock stands for", "test \"t\" {\n  tool = \"order\"\n  mock \"|\" \"shop\" {}\n}\n", "http sql shell"},
 	{"the connection of a mock", "test \"t\" {\n  tool = \"order\"\n  mock \"http\" \"|\" {}\n}\n", "shop !desk"},
 	{"the query of a test", "test \"t\" {\n  tool = \"order\"\n  after \"x\" {\n    |\n  }\n}\n", "sql"},
@@ -105,6 +112,10 @@ var completionCases = []struct{ name, text, want string }{
 func inTool(text string) string {
 	return "tool \"x\" {\n  description = \"x\"\n  input \"number\" { type = string }\n  input \"when\" { type = string(\"x\", { format = \"date\" }) }\n" +
 		"  input \"list\" { type = list(string) }\n  " + text + "\n}\n"
+}
+
+func inSearchTest(text string) string {
+	return "search_test \"q\" {\n  " + text + "\n}\n"
 }
 
 func inSQL(text string) string {

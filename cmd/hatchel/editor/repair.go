@@ -95,7 +95,7 @@ func (o *cursorObserver) Name(name string, place func() eval.Place) {
 }
 
 func decodeAgain(cfg *hcl.Config, b *hclsyntax.Block, src []byte, o decode.Observer) hcl.Diagnostics {
-	if b.Type != "test" {
+	if b.Type != "test" && b.Type != "search_test" {
 		return cfg.DecodeAgain(b, src, o)
 	}
 	if cfg.NewTestDecoder == nil || len(b.Labels) != 1 {

@@ -67,7 +67,7 @@ var groupKeys = []struct {
 		[]string{"state", "files", "webhook", "task", "idempotency", "limit", "telemetry", "events", "on",
 			"console"}},
 	{"tests", "Tests", "Tests of tools, prompts and resources, which hatchel test runs.",
-		[]string{"test"}},
+		[]string{"test", "search_test"}},
 }
 
 //go:embed examples

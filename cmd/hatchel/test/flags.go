@@ -54,6 +54,8 @@ func (f *Flags) Check() (run *regexp.Regexp, err error) {
 		return nil, exit.Misusef("--max-answer-tokens must be at least 0, and is %d", f.MaxAnswerTokens)
 	case f.MinCover < 0 || f.MinCover > 100:
 		return nil, exit.Misusef("--min-cover is a number from 0 to 100")
+	case f.MinRecall < 0 || f.MinRecall > 1:
+		return nil, exit.Misusef("--min-recall is a number from 0 to 1, such as 0.85")
 	case f.Update && ci:
 		const text = "--update writes goldens, which CI must not: the environment has CI=%s"
 		return nil, exit.Misusef(text, os.Getenv("CI"))
@@ -144,6 +146,16 @@ func (f *Flags) finish(s *Suite, p *Printer, r *Report, stderr io.Writer) error 
 			return exit.Failf("the tapes cannot be written: %s", exit.Reason(err))
 		}
 		failed = failed || !complete
+	}
+	if f.MinRecall > 0 {
+		switch recall, tests := r.Recall(); {
+		case tests == 0:
+			fmt.Fprintln(stderr, "no search_test block was run, and --min-recall needs one")
+			failed = true
+		case recall < f.MinRecall:
+			fmt.Fprintf(stderr, "recall is %.3f, and --min-recall is %g\n", recall, f.MinRecall)
+			failed = true
+		}
 	}
 	if f.Cover || f.MinCover > 0 {
 		coverage := s.Cover(r)

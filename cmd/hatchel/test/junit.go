@@ -85,6 +85,10 @@ func (p *Printer) PrintJUnit(w io.Writer, r *Report) error {
 			s.Skipped++
 			reason := result.Reason
 			c.Skipped = &reason
+		case Missed: // JUnit has no failure that does not fail the run
+			s.Skipped++
+			reason := p.details(result)
+			c.Skipped = &reason
 		}
 		s.Cases = append(s.Cases, c)
 	}

@@ -22,6 +22,8 @@ type Options struct {
 	FailFast bool   // no test begins after one has failed
 	// MaxAnswerTokens is how many tokens an answer may take; 0 for as many as its tool says
 	MaxAnswerTokens int
+	// MinRecall is what the search tests must have together; 0 if each must find all of its tools
+	MinRecall float64
 }
 
 // Status is what has become of a test.
@@ -31,6 +33,7 @@ const (
 	Passed  Status = "passed"
 	Failed  Status = "failed"
 	Skipped Status = "skipped"
+	Missed  Status = "missed" // of a search test that has not found all, where the recall of all decides
 )
 
 // Result is what has become of one test. That of a test that runs several times is its first failure.
@@ -41,6 +44,7 @@ type Result struct {
 	Failures hcl.Diagnostics // each at its expectation
 	Warnings hcl.Diagnostics // of a test that has passed, too
 	Duration time.Duration
+	Found    []string          // the tools that a search test has found
 	Goldens  map[string]golden // the files that differ
 	Tapes    []*Tape           // what was recorded
 
@@ -70,7 +74,8 @@ func (r *Report) Count(s Status) (n int) {
 func (s *Suite) Run(ctx context.Context, o Options) (*Report, error) {
 	began := time.Now()
 	r := &Report{Options: o, Began: began, Results: make([]*Result, len(s.Cases))}
-	seen := newBranches()
+	seen, searches := newBranches(), &searchable{suite: s, compiled: map[*hcl.Config]*compiled{}}
+	defer searches.close()
 	order := rand.New(rand.NewPCG(o.Seed, 0)).Perm(len(s.Cases))
 	var next, failed atomic.Int64
 	var workers sync.WaitGroup
@@ -79,7 +84,7 @@ func (s *Suite) Run(ctx context.Context, o Options) (*Report, error) {
 			for i := int(next.Add(1)) - 1; i < len(order) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
 				result := &Result{Case: s.Cases[order[i]], Status: Skipped, Reason: "a test has failed before"}
 				if !o.FailFast || failed.Load() == 0 {
-					s.runCase(ctx, result, o, seen)
+					s.runCase(ctx, result, o, seen, searches)
 				}
 				if result.Status == Failed {
 					failed.Add(1)
@@ -94,7 +99,7 @@ func (s *Suite) Run(ctx context.Context, o Options) (*Report, error) {
 }
 
 // runCase runs one test as often as it is to be run, and until it fails.
-func (s *Suite) runCase(ctx context.Context, r *Result, o Options, seen *branches) {
+func (s *Suite) runCase(ctx context.Context, r *Result, o Options, seen *branches, searches *searchable) {
 	if r.Reason = r.Skip; r.OnlyLive && s.Live == nil {
 		r.Reason = "is run with --live only"
 	}
@@ -110,12 +115,19 @@ func (s *Suite) runCase(ctx context.Context, r *Result, o Options, seen *branche
 	r.Status = Passed
 	for range o.Repeat {
 		began := time.Now()
-		s.runOnce(ctx, r, o.MaxAnswerTokens, seen)
-		r.Duration += time.Since(began)
-		if len(r.Failures) > 0 {
-			r.Status = Failed
-			return
+		if r.Kind == "search" {
+			searches.runSearch(ctx, r)
+		} else {
+			s.runOnce(ctx, r, o.MaxAnswerTokens, seen)
 		}
+		r.Duration += time.Since(began)
+		if len(r.Failures) == 0 {
+			continue
+		}
+		if r.Status = Failed; o.MinRecall > 0 && r.Found != nil {
+			r.Status = Missed
+		}
+		return
 	}
 }
 

@@ -158,9 +158,15 @@ func explain(diags hcl.Diagnostics, variable, secret string) (out hcl.Diagnostic
 	return out
 }
 
-// Select keeps the cases whose names match and that call the tool, prompt or resource; an empty tool selects all.
+// finds reports whether the case is a search that has to find a tool.
+func (c *Case) finds(tool string) bool {
+	return slices.ContainsFunc(c.Finds, func(f testblock.Found) bool { return f.Name == tool })
+}
+
+// Select keeps the cases whose names match and that call the tool, prompt or resource, or search for the tool; an empty
+// tool selects all.
 func (s *Suite) Select(run *regexp.Regexp, tool string) {
 	s.Cases = slices.DeleteFunc(s.Cases, func(c *Case) bool {
-		return run != nil && !run.MatchString(c.Name) || tool != "" && c.Target != tool
+		return run != nil && !run.MatchString(c.Name) || tool != "" && c.Target != tool && !c.finds(tool)
 	})
 }

@@ -223,16 +223,37 @@ func addAlwaysLoad(meta []byte) []byte {
 	return append(dst, `"`+hcl.AlwaysLoad+`":true}`...)
 }
 
+// isVisible returns whether the caller of a frame may know of a tool that can be found, by its index; nil for all.
+func (s *search) isVisible(ctx context.Context, frame *hcl.Frame) func(int) bool {
+	list := s.visible(ctx, frame)
+	if list == s.names {
+		return nil
+	}
+	return func(i int) bool { return list.Has(s.found[i].name) }
+}
+
+// Found is a tool that a search has found. Scores are comparable within one answer.
+type Found struct {
+	Name  string
+	Score float64
+}
+
+// Search returns at most limit tools that a query finds for a caller, best first. The toolset of the view has a search
+// block.
+func (v *View) Search(ctx context.Context, caller *mcp.Caller, query string, limit int) (found []Found) {
+	frame := &hcl.Frame{Caller: call.CallerRoot(caller)}
+	for _, m := range v.search.index.Scored(query, v.search.isVisible(ctx, frame), limit) {
+		found = append(found, Found{v.search.found[m.Tool].name, m.Score})
+	}
+	return found
+}
+
 // find returns what answers a query of the caller of a frame.
 func (s *search) find(f *hcl.Frame, query string, limit int) (text string, names []any, err error) {
 	if err := toolsearch.Check(query); err != nil {
 		return "", nil, err
 	}
-	var visible func(i int) bool // nil for all
-	if list := s.visible(f.Context, f); list != s.names {
-		visible = func(i int) bool { return list.Has(s.found[i].name) }
-	}
-	found := s.index.Find(query, visible, limit)
+	found := s.index.Find(query, s.isVisible(f.Context, f), limit)
 	for _, i := range found {
 		names = append(names, s.found[i].name)
 	}

@@ -81,16 +81,6 @@ func newBlock(cfg *hcl.Config, src hcl.TestBlock) *block {
 
 // headSpec is the spec of what says how the test is run.
 func (b *block) headSpec() decode.Spec {
-	constant := func(name, doc string) decode.Field {
-		return decode.Custom(name, "map of values", doc, func(d *decode.Decoder, e hclsyntax.Expression) {
-			bare := &decode.Decoder{Env: &decode.Env{}, Src: d.Src}
-			n := bare.CompileKnown(e, decode.Field{})
-			d.Diags = append(d.Diags, bare.Diags...)
-			if _, ok := n.Value.(map[string]any); !ok && !bare.Diags.HasErrors() {
-				d.Errorf(e.Range(), "Wrong type", "%s takes names and values: %s = { name = \"value\" }.", name, name)
-			}
-		})
-	}
 	return decode.Join(
 		decode.Spec{
 			decode.EachField(&b.each, "each", "A list or map: one test for each element, called by the name of the "+
@@ -101,17 +91,34 @@ func (b *block) headSpec() decode.Spec {
 			decode.Attr(&b.prompt, "prompt", "The prompt to get."),
 		}, b.uri.spec()...)...),
 		b.values.spec(),
+		setSpec(&b.skip),
 		decode.Spec{
-			constant("vars", "The values of variables, known without any other. A variable that is not named has its "+
-				"default: the environment is not read."),
-			constant("secrets", "The values of secrets. The value of one that is not named is \"test-\" and its name."),
-			decode.Attr(&b.skip, "skip", "Why the test is not run."),
 			decode.Attr(&b.onlyLive, "only_live", "Whether the test is run with --live only.").DefaultDoc("false"),
 			decode.Attr(&b.requires, "requires", "The programs that the test needs, such as \"git\". It is skipped "+
 				"where one is missing."),
 			decode.PositiveDuration(&b.timeout, "timeout", "How long the test may take.").DefaultDoc("10s"),
 		},
 	)
+}
+
+// setSpec is the spec of what the configuration is loaded with, and of the reason not to run a test.
+func setSpec(skip *string) decode.Spec {
+	constant := func(name, doc string) decode.Field {
+		return decode.Custom(name, "map of values", doc, func(d *decode.Decoder, e hclsyntax.Expression) {
+			bare := &decode.Decoder{Env: &decode.Env{}, Src: d.Src}
+			n := bare.CompileKnown(e, decode.Field{})
+			d.Diags = append(d.Diags, bare.Diags...)
+			if _, ok := n.Value.(map[string]any); !ok && !bare.Diags.HasErrors() {
+				d.Errorf(e.Range(), "Wrong type", "%s takes names and values: %s = { name = \"value\" }.", name, name)
+			}
+		})
+	}
+	return decode.Spec{
+		constant("vars", "The values of variables, known without any other. A variable that is not named has its "+
+			"default: the environment is not read."),
+		constant("secrets", "The values of secrets. The value of one that is not named is \"test-\" and its name."),
+		decode.Attr(skip, "skip", "Why the test is not run."),
+	}
 }
 
 // blockSpec is the spec of the nested blocks. They are decoded when it is known what is tested.
@@ -121,8 +128,7 @@ func (b *block) blockSpec() decode.Spec {
 		mocks = append(mocks, "mock "+name)
 	}
 	return decode.Spec{
-		decode.Blocks("caller", "", "Who calls. Without it the caller is not known, as over standard input.",
-			func() decode.Spec { return newArguments(callerArguments).spec() }, b.decodeCaller),
+		callerField(&b.caller, "Who calls."),
 		decode.Blocks("mock", "kind", "Requests to a backend, and its answers: "+diag.JoinAnd(mocks)+".", nil,
 			b.decodeMock),
 		decode.Blocks("answer", "question", "The answer of the client to a question, or of an operator about the call.",
@@ -142,13 +148,18 @@ func (e *expectBlock) spec() decode.Spec {
 
 func answerSpec(a *arguments) decode.Spec { return decode.ExactlyOneOf("the answer", a.spec()...) }
 
-func (b *block) decodeCaller(d *decode.Decoder, n *hclsyntax.Block) {
-	if b.caller != nil {
-		d.Errorf(n.DefRange(), "Duplicate block", "There may be one %s block here.", n.Type)
-		return
-	}
-	b.caller = newArguments(callerArguments)
-	d.Body(n, b.caller.spec())
+// callerField declares the block of a caller.
+func callerField(dst **arguments, doc string) decode.Field {
+	doc += " Without it the caller is not known, as over standard input."
+	return decode.Blocks("caller", "", doc, func() decode.Spec { return newArguments(callerArguments).spec() },
+		func(d *decode.Decoder, n *hclsyntax.Block) {
+			if *dst != nil {
+				d.Errorf(n.DefRange(), "Duplicate block", "There may be one %s block here.", n.Type)
+				return
+			}
+			*dst = newArguments(callerArguments)
+			d.Body(n, (*dst).spec())
+		})
 }
 
 func (b *block) decodeAnswer(d *decode.Decoder, n *hclsyntax.Block) {
@@ -352,6 +363,12 @@ func (b *block) expect(x *expectBlock, e *element) *Expect {
 // Decode decodes test blocks of a configuration without errors.
 func Decode(cfg *hcl.Config, blocks []hcl.TestBlock) (tests []*Test, diags diag.Diagnostics) {
 	for _, src := range blocks {
+		if src.Type == "search_test" {
+			s := newSearch(cfg, src)
+			tests = append(tests, s.decode()...)
+			diags = append(diags, s.d.Diags...)
+			continue
+		}
 		b := newBlock(cfg, src)
 		tests = append(tests, b.decode()...)
 		diags = append(diags, b.d.Diags...)

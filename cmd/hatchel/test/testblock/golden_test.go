@@ -64,6 +64,12 @@ func read(t *testing.T, a *txtar.Archive) []byte {
 	tests, _ := testblock.Decode(cfg, cfg.Tests)
 	for _, test := range tests {
 		fmt.Fprintf(&out, "%s: %s %s %v\n", test.Name, test.Kind, test.Target, test.Args)
+		for _, f := range test.Finds {
+			fmt.Fprintf(&out, "  finds %s\n", f.Name)
+		}
+		if test.Kind == "search" && test.Caller != nil {
+			fmt.Fprintf(&out, "  caller %v\n", test.Caller)
+		}
 		for _, m := range test.Mocks {
 			fmt.Fprintf(&out, "  mock %s %s %v, %d times: %v\n", m.Kind, m.Connection, m.Request, m.Times, m.Replies)
 		}

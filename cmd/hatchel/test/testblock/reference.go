@@ -14,6 +14,11 @@ func Reference(kinds hcl.Kinds) []hcl.BlockReference {
 			"test runs them, and a server ignores them. A request that no mock answers fails the test, and so does a " +
 			"mock that is not used.",
 		Spec: decode.Join(b.headSpec(), b.blockSpec())}}
+	refs = append(refs, hcl.BlockReference{Name: `search_test "question"`, Key: "search_test",
+		Doc: "A question in the words of a user, and the tools that the search of a toolset has to find for it. It " +
+			"is among the tests that hatchel test runs. The test passes if all of the tools are among those that the " +
+			"search returns by default. With hatchel test --min-recall the mean of all questions decides instead.",
+		Spec: newSearch(&hcl.Config{}, hcl.TestBlock{}).spec()})
 	for _, backend := range kinds.Backends {
 		if backend.Mock == nil {
 			continue

@@ -12,12 +12,12 @@ import (
 	"hatchel/hcl/value"
 )
 
-// Test is one call: that of a test block, or of one element of its each. All its values are known, but for
-// conditions.
+// Test is one call, that of a test block or of one element of its each, or one search, that of a search_test block. All
+// its values are known, but for conditions.
 type Test struct {
-	Name     string // of the block; with each, followed by a slash and the key of the element
-	Kind     string // "tool", "prompt" or "resource"
-	Target   string // the name of the tool or prompt, or the URI of the resource
+	Name     string // of the block, or the question; with each, followed by a slash and the key of the element
+	Kind     string // "tool", "prompt", "resource" or "search"
+	Target   string // the name of the tool, prompt or toolset, or the URI of the resource
 	Tool     *hcl.Tool
 	Args     map[string]any
 	Now      time.Time // zero for the clock of the machine
@@ -30,12 +30,19 @@ type Test struct {
 	Approve  *bool                     // the decision of an operator; nil for none
 	After    []*After
 	Expects  []*Expect
-	Skip     string // why it is not run
-	OnlyLive bool   // it is skipped where no backend is asked for real
+	Finds    []Found // that a search has to find
+	Skip     string  // why it is not run
+	OnlyLive bool    // it is skipped where no backend is asked for real
 	Requires []string
 	Timeout  time.Duration
 	Range    diag.Range // of the header of the block
 	Frame    *hcl.Frame // in which conditions are evaluated
+}
+
+// Found is the name of a tool that a search has to find.
+type Found struct {
+	Name  string
+	Range diag.Range
 }
 
 // After is a query of the system that a mock is, when the call is over.
