@@ -3,11 +3,12 @@
 #   make build          build the binary ./hatchel with its version
 #   make test           install what the tests need, start the databases, run make check, stop them
 #   make check          format, vet, lint, tests, coverage of diagnostics
-#   make check-release  what only a release needs, and what .github/workflows/nightly.yml runs: race, matrices, portable,
-#                       bounds, fuzz, load, soak, kill, replicas, judge, mutants, packages, chart and bench
+#   make check-release  what only a release needs, and what .github/workflows/nightly.yml runs: race, matrices, searched,
+#                       portable, bounds, fuzz, load, soak, kill, replicas, judge, mutants, packages, chart and bench
 #   make race           run the tests with -race, with more reloads and edits, and those of the editor at every place;
 #                       .github/workflows/test.yml does it for each change, beside make test
 #   make matrices       run the tests of large matrices with all of their cases; make check runs some, chosen by a seed
+#   make searched       run the tests of calls again, each call made by the tools of a toolset with a search block
 #   make portable       run the tests of a program that was built without cgo, which has no SQLite and confines no programs,
 #                       and build it for macOS and Windows
 #   make bounds         check how long things take that people and deployments wait for, on a machine that does nothing else
@@ -46,7 +47,7 @@ JUDGE       ?=
 KERNEL      ?= /boot/vmlinuz
 APPEND      ?=
 
-.PHONY: build test check checks format vet lint unit plain race matrices portable bounds manifests systems reports check-release fuzz bench load soak kill replicas mutants kernel release packages chart vsix clean
+.PHONY: build test check checks format vet lint unit plain race matrices searched portable bounds manifests systems reports check-release fuzz bench load soak kill replicas mutants kernel release packages chart vsix clean
 
 build:
 	go build -trimpath -ldflags '-X main.version=$(VERSION)' -o hatchel ./cmd/hatchel
@@ -64,7 +65,7 @@ check:
 
 checks: unit plain reports lint manifests systems format
 
-check-release: race matrices portable bounds fuzz load soak kill replicas judge mutants packages chart bench
+check-release: race matrices searched portable bounds fuzz load soak kill replicas judge mutants packages chart bench
 
 format:
 	@unformatted=$$(find . -path ./.cache -prune -o -name '*.go' -print | xargs gofmt -l) && \
@@ -97,6 +98,9 @@ race:
 matrices:
 	HATCHEL_TEST_MATRIX=full .ci/services go test -count 1 -timeout 60m $$(git grep -l '"hatchel/internal/sampletest"' -- '*_test.go' | \
 		xargs -n1 dirname | sort -u | sed 's,^,./,')
+
+searched:
+	THROUGH_SEARCH=1 go test -count 1 -timeout 20m ./runtime
 
 bounds:
 	.ci/services go test -count 1 -timeout 10m ./examples -run ConsoleInABrowserShowsCallsAsTheyHappen -bounds

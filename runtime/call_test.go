@@ -633,6 +633,7 @@ func newTextCall(t testing.TB) func() {
 
 // A call of a text allocates so much that a larger field of the frame, or a copy of it, is noticed.
 func TestACallOfATextAllocatesLittle(t *testing.T) {
+	needsOwnNames(t, "the test allocates for the request of an executor")
 	call := newTextCall(t)
 	const maxBytes, maxAllocs = 472, 9
 	fewest := uint64(1) << 62

@@ -49,6 +49,7 @@ func logOf(t *testing.T, tool, arguments string, caller *mcp.Caller) string {
 }
 
 func TestCallHasOneLineAtInfo(t *testing.T) {
+	needsOwnNames(t, "an executor refuses a call of an unknown tool, in its own name")
 	ann := &mcp.Caller{Subject: "ann", Identity: &mcp.Identity{Subject: "ann"}, Remote: "192.0.2.7:4000"}
 	eve := &mcp.Caller{Subject: "eve", Identity: &mcp.Identity{Subject: "eve"}, Remote: "192.0.2.7:4000"}
 	for _, c := range []struct {

@@ -38,7 +38,7 @@ func TestStoredResultsAreMaskedAsTheRulesAreNow(t *testing.T) {
 			waitForTasks(t, h)
 			for _, now := range []string{"support", ""} {
 				read := inGroup(modernRequest("t", `{}`, following), now).Caller
-				got, err := h.Task(t.Context(), &mcp.TaskRequest{Method: "tasks/get", ID: r.TaskID, Caller: read})
+				got, err := requestTask(t.Context(), h, &mcp.TaskRequest{Method: "tasks/get", ID: r.TaskID, Caller: read})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -339,7 +339,7 @@ func TestACursorExpires(t *testing.T) {
 
 func loadPaged(t *testing.T, h *Host, src string) {
 	t.Helper()
-	if diags := h.Load(t.Context(), fstest.MapFS{"tools.hcl": {Data: []byte(src)}}); diags.HasErrors() {
+	if diags := h.Load(t.Context(), fstest.MapFS{"tools.hcl": {Data: []byte(throughSearch.addToolset(src))}}); diags.HasErrors() {
 		t.Fatal(diags[0].Detail)
 	}
 }

@@ -69,6 +69,7 @@ func TestFailedLoadChangesNothing(t *testing.T) {
 }
 
 func TestReportNamesWhatDiffers(t *testing.T) {
+	needsOwnNames(t, "the test looks at all blocks of a configuration")
 	h := newHost(t, tool("a", `text = "1"`)+tool("b", `text = "1"`)+tool("c", `text = "1"`))
 	load(t, h, tool("a", `text = "1"`)+tool("b", `text = "2"`)+tool("d", `text = "1"`))
 	r := h.Status().Last
@@ -564,6 +565,7 @@ func (a audience) ListsChanged(func(toolset string) mcp.Changes) { a() }
 const reloadTime = time.Minute
 
 func TestEachLoadReturnsTheReportOfItsOwn(t *testing.T) {
+	needsOwnNames(t, "the test looks at all blocks of a configuration")
 	h := newHost(t, tool("t", `text = "0"`))
 	var loading sync.WaitGroup
 	for i := range 20 {

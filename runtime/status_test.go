@@ -42,6 +42,7 @@ toolset "s" { tools = ["t"] }
 `
 
 func TestAReportNamesAllThatAConfigurationOffers(t *testing.T) {
+	needsOwnNames(t, "the test looks at all blocks of a configuration")
 	h := newHost(t, offered)
 	if got := h.Status().Last.Added; !slices.Equal(got, []string{"t", "prompt p", "prompt q", "resource f", "resource r", "toolset s"}) {
 		t.Errorf("added %q", got)

@@ -113,6 +113,7 @@ func TestSlowWriteOfATaskHoldsNoOther(t *testing.T) {
 		}
 		src := tool("a", task1h+"fake { do = \"slow\" }\ntext = \"done\"") + tool("b", task1h+"fake { do = \"quick\" }\ntext = \"done\"")
 		h := newHost(t, src, w.use, withStoreAround(t, path, store, &store.Store))
+		synctest.Wait() // until the tasks are watched: the first look at them would wait for the slow one
 		startTask(t, h, "a")
 		synctest.Wait()
 		id := startTask(t, h, "b").TaskID
