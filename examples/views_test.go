@@ -6,6 +6,9 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"image"
+	"image/color"
+	"image/png"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -13,6 +16,7 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -189,48 +193,124 @@ var viewCases = []viewCase{
 	{"form", "new_ticket", `{"subject": "VPN"}`, "What is wrong"},
 }
 
-// TestViewsInAHostAreAccessibleAndFit shows each view of the example in light and dark and in two widths. The browser
-// reports requests to other hosts, errors, and violations of the content security policy.
+// TestViewsInAHostAreAccessibleAndFit shows each view of the example in light and dark and in two widths, and compares
+// it with its picture in testdata/views, which -update takes. The browser reports requests to other hosts, errors, and
+// violations of the content security policy.
 func TestViewsInAHostAreAccessibleAndFit(t *testing.T) {
 	t.Parallel()
 	h := minimalHost(t, example(t, "views"))
-	shows := []struct {
-		width int
-		theme string
-	}{{400, "dark"}, {760, "light"}}
-	if *pictures != "" {
-		shows = append(shows, shows[0], shows[1])
-		shows[2].theme, shows[3].theme = "light", "dark"
-	}
 	for _, c := range viewCases {
-		for _, s := range shows {
-			h.resize(s.width)
-			h.prefer(s.theme)
-			h.showIn(c.tool, c.arguments, fmt.Sprintf(`{theme: %q}`, s.theme), c.text)
-			h.checkView(c.name, s.width, s.theme)
+		for _, width := range []int{400, 760} {
+			for _, theme := range []string{"light", "dark"} {
+				h.resize(width)
+				h.prefer(theme)
+				const context = `{theme: %q, locale: "en-GB", timeZone: "UTC", styles: {variables: {"--font-sans": "DejaVu Sans", "--font-mono": "DejaVu Sans Mono"}}}`
+				h.showIn(c.tool, c.arguments, fmt.Sprintf(context, theme), c.text)
+				if (width == 400) == (theme == "dark") {
+					h.checkView(c.name, width, theme)
+				} else {
+					h.checkWidth(c.name, width, theme)
+				}
+				h.compareWithPicture(fmt.Sprintf("testdata/views/%s-%d-%s.png", c.name, width, theme))
+			}
 		}
+	}
+}
+
+// compareWithPicture compares what is shown with a picture: at most 0.5 % of its pixels may be other ones. A pixel is
+// another one if a colour differs by more than a quarter, because edges of letters do in other versions of the browser.
+func (h *viewHost) compareWithPicture(file string) {
+	h.t.Helper()
+	shown, err := png.Decode(bytes.NewReader(run(h.browser, chromedp.FullScreenshot(100))))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	if *update {
+		writePicture(h.t, file, shown)
+	}
+	src, err := os.ReadFile(file)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	want, err := png.Decode(bytes.NewReader(src))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	if shown.Bounds() != want.Bounds() {
+		h.t.Errorf("%s has %v, and %v is shown", file, want.Bounds().Size(), shown.Bounds().Size())
+		return
+	}
+	others, size := 0, want.Bounds().Size()
+	for y := range size.Y {
+		for x := range size.X {
+			r1, g1, b1, _ := shown.At(x, y).RGBA()
+			r2, g2, b2, _ := want.At(x, y).RGBA()
+			for _, d := range []int{int(r1) - int(r2), int(g1) - int(g2), int(b1) - int(b2)} {
+				if d < -0x4000 || d > 0x4000 {
+					others++
+					break
+				}
+			}
+		}
+	}
+	if others*200 > size.X*size.Y {
+		h.t.Errorf("%d of %d pixels are not as in %s. Look at what is shown, with -update", others, size.X*size.Y, file)
+	}
+}
+
+// writePicture writes a picture with fewer colours, so that it is small.
+func writePicture(t *testing.T, file string, shown image.Image) {
+	t.Helper()
+	plain := image.NewRGBA(shown.Bounds())
+	for y := range plain.Rect.Dy() {
+		for x := range plain.Rect.Dx() {
+			r, g, b, _ := shown.At(x, y).RGBA()
+			plain.SetRGBA(x, y, color.RGBA{uint8(r>>8) &^ 15, uint8(g>>8) &^ 15, uint8(b>>8) &^ 15, 255})
+		}
+	}
+	var out bytes.Buffer
+	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&out, plain); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, out.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
 	}
 }
 
 // checkView checks what is shown, and takes a picture of it with -pictures.
 func (h *viewHost) checkView(name string, width int, theme string) {
 	h.t.Helper()
+	h.checkWidth(name, width, theme)
+	h.checkAxe(name, width, theme)
+	if *pictures != "" {
+		h.picture(fmt.Sprintf("%s/view-%s-%d-%s.png", *pictures, name, width, theme))
+	}
+}
+
+// checkWidth checks that what is shown has the colours of a theme, and needs no more width than there is.
+func (h *viewHost) checkWidth(name string, width int, theme string) {
+	h.t.Helper()
 	if scheme := inView[string](h, `getComputedStyle(document.documentElement).colorScheme`); scheme != theme {
 		h.t.Errorf("%s is %s, not %s", name, scheme, theme)
-	}
-	for _, v := range h.violationsIn(h.depth) {
-		h.t.Errorf("%s at %d pixels, %s: %s: %s", name, width, theme, v.ID, v.Help)
-		for _, n := range v.Nodes[:min(3, len(v.Nodes))] {
-			h.t.Errorf("  %s\n  %s", n.HTML, n.Summary)
-		}
 	}
 	if wide := inView[[]string](h, `document.documentElement.scrollWidth <= innerWidth ? [] : [...document.querySelectorAll("main *")].
 		filter((e) => e.getBoundingClientRect().right > innerWidth).slice(0, 3).map((e) => e.outerHTML.slice(0, 200))`); len(wide) > 0 {
 		h.t.Errorf("%s is wider than %d pixels: %q", name, width, wide)
 	}
 	h.awaitHeight()
-	if *pictures != "" {
-		h.picture(fmt.Sprintf("%s/view-%s-%d-%s.png", *pictures, name, width, theme))
+}
+
+// checkAxe reports what axe finds in what is shown.
+func (h *viewHost) checkAxe(name string, width int, theme string) {
+	h.t.Helper()
+	for _, v := range h.violationsIn(h.depth) {
+		h.t.Errorf("%s at %d pixels, %s: %s: %s", name, width, theme, v.ID, v.Help)
+		for _, n := range v.Nodes[:min(3, len(v.Nodes))] {
+			h.t.Errorf("  %s\n  %s", n.HTML, n.Summary)
+		}
 	}
 }
 
