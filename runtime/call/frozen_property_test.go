@@ -115,6 +115,9 @@ func randomCall(r *rand.Rand, steps int) pausedCall {
 	if p.next < steps && maybe() {
 		p.asking = randomAsking(r)
 	}
+	if maybe() {
+		p.lifted = []string{"contact", randomText(r)}
+	}
 	return p
 }
 

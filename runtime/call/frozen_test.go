@@ -57,8 +57,8 @@ func TestAProgramFromBeforeReadsAFrozenCall(t *testing.T) {
 }
 
 func TestAFrozenCallOfALaterVersionIsRefusedInWords(t *testing.T) {
-	err := begin(t, compile(t, uploadingTool), "anna").thaw([]byte(`{"v":4,"at":0,"spent":0,"steps":{}}`), unlimited)
-	if err == nil || !strings.Contains(err.Error(), "only a newer version of this server reads (version 4, and this one") {
+	err := begin(t, compile(t, uploadingTool), "anna").thaw([]byte(`{"v":5,"at":0,"spent":0,"steps":{}}`), unlimited)
+	if err == nil || !strings.Contains(err.Error(), "only a newer version of this server reads (version 5, and this one") {
 		t.Error(err)
 	}
 }
