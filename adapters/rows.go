@@ -7,8 +7,8 @@ type Rows interface {
 	value.LazyJSON
 	// Columns returns the names of the columns, which are distinct.
 	Columns() []string
-	// WithCells returns the rows with other cells. Change gets, row by row, the cells of the columns that are set in all,
-	// and of the others the texts and what has parts, as values of the language. Its error ends the change.
+	// WithCells returns the rows with other cells. Change gets, row by row, the cells of the columns that are set in
+	// all, and of the others the texts and what has parts, as values of the language. Its error ends the change.
 	WithCells(all []bool, change func(column int, cell any) (any, error)) (value.LazyJSON, error)
 }
 

@@ -261,8 +261,8 @@ func (f *Facts) coverNamedBy(key, of TypedExpr) {
 // object that it returns are masked by their names, as those of the arguments are. Where they have lost their names,
 // the result is masked as a whole.
 func (f *Facts) coverResult(fn *functions.Function, args []TypedExpr) {
-	holdsParts := fn.Result.Kind == functions.Any || fn.Result.Kind == functions.List || fn.Result.Kind == functions.Object
-	isText := fn.Result.Rule == functions.Fixed && !holdsParts
+	parts := []functions.Kind{functions.Any, functions.List, functions.Object}
+	isText := fn.Result.Rule == functions.Fixed && !slices.Contains(parts, fn.Result.Kind)
 	for _, a := range args {
 		isObject := a.Type != nil && (a.Type.Kind == schema.Object || a.Type.Kind == schema.Map)
 		switch {
