@@ -57,13 +57,13 @@ test:
 	.ci/services $(MAKE) --no-print-directory check
 
 # All of the checks run even if one fails, so that one run reports everything. Two run at once, because the tests that
-# start processes wait most of the time.
+# start processes wait most of the time. Those that take longest begin first.
 check:
 	@rm -f $(TIMES)
 	@status=0; $(MAKE) --no-print-directory -k -j2 checks || status=1; \
 	go run ./.ci/gotest -slowest $(TIMES); exit $$status
 
-checks: unit plain reports lint manifests systems format
+checks: plain unit reports vet lint manifests systems format
 
 check-release: race matrices searched portable bounds fuzz load soak kill replicas judge mutants packages chart bench
 
@@ -83,8 +83,7 @@ unit:
 	$(GOTEST) ./runtime ./adapters/shell ./runtime/durable/state ./adapters/sql ./runtime/edge/console \
 		./runtime/load/source/git ./runtime/... ./adapters/...
 
-# Vet compiles what these tests need, while the others are compiled.
-plain: vet
+plain:
 	$(GOTEST) -parallel 4 ./cmd/hatchel/e2e ./examples ./cmd/hatchel ./.ci/gotest $$(go list ./... | \
 		grep -vE '^hatchel/(runtime|adapters|hcl)(/|$$)|^hatchel/(examples|cmd/hatchel|cmd/hatchel/e2e)$$')
 
