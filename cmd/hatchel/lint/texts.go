@@ -14,7 +14,7 @@ import (
 
 // spoken are the arguments whose texts models read, besides what locals and variables hold.
 var spoken = []string{"title", "description", "instructions", "text", "error", "type", "is", "fields", "enum",
-	"example", "default", "returns", "schema", "message", "meta", "result_meta"}
+	"example", "default", "returns", "schema", "message", "meta", "result_meta", "areas"}
 
 // Findings of one rule beyond these say nothing new.
 const (
