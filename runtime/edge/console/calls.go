@@ -21,7 +21,8 @@ const callsPath = "/console/calls"
 // callView is one call as the pages of calls show it.
 type callView struct {
 	*recent.Call
-	Waits bool // for its approval, or the same call made again does
+	Waits bool   // for its approval, or the same call made again does
+	Page  string // address of the page of the tool; empty for none, such as those of a search
 }
 
 // State returns the outcome of the call, or what it does.
@@ -101,6 +102,9 @@ func (c *Console) recentCalls(
 			break
 		}
 		v := &callView{Call: call}
+		if _, ok := c.Host.Current().Program(call.Tool); ok {
+			v.Page = toolPath(call.Tool)
+		}
 		v.Waits = call.Approval != "" && (call.End == nil || call.End.Outcome == audit.Asked) &&
 			c.Host.Operator().IsPending(q.Context(), call.Approval)
 		if wanted == nil || wanted(v) {

@@ -30,6 +30,9 @@ type filterField struct {
 	Hint               string // an example of a text
 }
 
+// isChosen reports whether the field has the value of a choice.
+func (f filterField) isChosen(c choice) bool { return c.Value == f.Value }
+
 // Proposals returns the choices of a text. A template would take most of the time of a page for them.
 func (f filterField) Proposals() template.HTML {
 	var out strings.Builder

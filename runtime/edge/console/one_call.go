@@ -20,7 +20,7 @@ import (
 type oneCallData struct {
 	callView
 	Kind    string         // of what was called: tool, prompt or resource
-	Page    string         // address of the page of the tool; empty for none
+	Via     string         // the tool of a search that was asked to make the call; empty for none
 	Records []audit.Record // of the audit log, the oldest first
 	// Identities are as whom the call has acted in the systems behind connections, as the audit log has it.
 	Identities []audit.Identity
@@ -122,7 +122,7 @@ func (d *oneCallData) complete(id string) {
 		d.Call = &recent.Call{ID: id}
 	}
 	for _, r := range d.Records {
-		d.Kind = r.Kind
+		d.Kind, d.Via = r.Kind, r.Via
 		if r.Identities != nil {
 			d.Identities = r.Identities
 		}
