@@ -3,11 +3,13 @@ package runtime
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"hatchel/internal/tokens"
 	"hatchel/runtime/edge/mcp"
+	"hatchel/runtime/observe/trace/tracetest"
 )
 
 const searched = `
@@ -316,9 +318,33 @@ func TestASearchHasOneOrder(t *testing.T) {
 // TestAThousandToolsTakeLittleOfAList bounds the list of a searched toolset at 1 % of the 166,604 tokens that 1,000
 // tools of six inputs take.
 func TestAThousandToolsTakeLittleOfAList(t *testing.T) {
-	h := newHost(t, searched)
-	list := h.List(t.Context(), inAll("x"), mcp.Tools)
-	if n := tokens.Estimate(string(list.AppendResult(nil, mcp.Revision20260728))); n > 1666 {
-		t.Errorf("the list takes %d tokens", n)
+	var src strings.Builder
+	for i := range 1000 {
+		fmt.Fprintf(&src, "tool \"order_%03d\" {\n  description = \"Order %d.\"\n  input \"id\" { type = integer }\n  text = \"x\"\n}\n", i, i)
+	}
+	src.WriteString("toolset \"all\" {\n  tools = [\"*\"]\n  search {\n    areas  = \"" + strings.Repeat("Orders. ", 49) +
+		"\"\n    pinned = [\"order_000\", \"order_999\"]\n  }\n}\n")
+	h := newHost(t, src.String())
+	list := h.List(t.Context(), inAll(), mcp.Tools)
+	if n := tokens.Estimate(string(list.AppendResult(nil, mcp.Revision20260728))); n > 1666 || list.Len() != 4 {
+		t.Errorf("the list of %d tools takes %d tokens", list.Len(), n)
+	}
+}
+
+func TestTheSpanOfACallNamesTheToolThatWasAsked(t *testing.T) {
+	collector := tracetest.New(t, nil)
+	h := newHost(t, otlp(collector.URL, "traces = 1")+searched)
+	callIn(t, h, inAll("x"), "read_tool", `{"name":"get_order","arguments":{"id":7}}`)
+	callIn(t, h, inAll("x"), "get_order", `{"id":7}`)
+	h.Close()
+	var got []string
+	for _, s := range collector.Spans() {
+		if s.Parent == "" {
+			got = append(got, s.Name+" "+s.Attributes["hatchel.via"])
+		}
+	}
+	slices.Sort(got)
+	if strings.Join(got, ", ") != "tools/call get_order , tools/call get_order read_tool" {
+		t.Errorf("spans %q", got)
 	}
 }
