@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -12,6 +13,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"hatchel/internal/sampletest"
+	"hatchel/runtime/observe/trace/tracetest"
 )
 
 // Raw values of members that masks name. No part of them may leave the server for a caller who may not see them.
@@ -23,7 +27,7 @@ const (
 
 // maskedServer is a configuration with a tool for every backend and every way in which an output leaves it, under one
 // kind of mask.
-func maskedServer(with, service string) string {
+func maskedServer(with, service, collector string, backends map[string]maskedBackend, connections string) string {
 	var b strings.Builder
 	mask := fmt.Sprintf("members = [\"email\", \"salary\"]\n  with = %q\n  reveal_to = [\"service\"]", with)
 	switch with {
@@ -61,17 +65,15 @@ connection "sqlite" "people" {
   init = "CREATE TABLE IF NOT EXISTS people (name TEXT PRIMARY KEY, email TEXT, salary INTEGER); INSERT OR IGNORE INTO people VALUES ('Ada', '%s@example.com', %s)"
 }
 connection "http" "service" { base_url = %q }
-`, mask, rawText, rawNumber, service)
-	backends := map[string]string{
-		"sql":    `sql "people" { query = "SELECT name, email, salary, lower(email) AS sign_in, 'x' || salary AS pay FROM people LIMIT 10" }`,
-		"http":   `http "service" { get = "/people" }`,
-		"shell":  "shell {\n      script = \"cat people.json\"\n      as     = \"json\"\n      sandbox { read = [\"people.json\"] }\n    }",
-		"text":   `http "service" { get = "/text" }`,
-		"file":   "file {\n      directory = \".\"\n      read      = \"people.json\"\n    }",
-		"failed": `http "service" { get = "/fails" }`,
-	}
-	rows := map[string]string{"sql": "step.x.rows", "http": "step.x.body", "shell": "step.x.json", "text": "step.x.body",
-		"file": "step.x.content", "failed": "step.x.body"}
+telemetry {
+  metrics { allow = "true" }
+  otlp {
+    endpoint = %q
+    traces   = 1
+    burst    = 10000
+  }
+}
+%s`, mask, rawText, rawNumber, service, collector, connections)
 	sinks := map[string]string{
 		"result":  "result = \"{all: %s, n: 1}\"",
 		"text":    "text = \"Found ${%s}\"",
@@ -79,13 +81,13 @@ connection "http" "service" { base_url = %q }
 		"meta":    "result = \"1\"\n  result_meta = { \"example.com/all\" = %s }",
 	}
 	for name, backend := range backends {
-		if name != "failed" {
+		if !backend.fails {
 			fmt.Fprintf(&b, "tool \"%s_default\" {\n  description = \"People.\"\n  %s\n}\n", name,
-				strings.ReplaceAll(backend, "    ", "  "))
+				strings.ReplaceAll(backend.block, "    ", "  "))
 		}
 		for sink, text := range sinks {
 			fmt.Fprintf(&b, "tool \"%s_%s\" {\n  description = \"People.\"\n  step \"x\" {\n    %s\n  }\n  %s\n}\n", name, sink,
-				backend, fmt.Sprintf(text, rows[name]))
+				backend.block, fmt.Sprintf(text, backend.value))
 		}
 		fmt.Fprintf(&b, `
 tool "%[1]s_asides" {
@@ -110,13 +112,18 @@ tool "%[1]s_asides" {
     }
   }
   step "e" {
-    shell { script = "true" }
+    sql "people" { query = "SELECT 1 AS n" }
     expect {
-      that    = "output.code == 1"
+      that    = "output.row?.n == 2"
       message = "People are ${%[3]s}"
     }
   }
 }
+`, name, backend.block, backend.value)
+		if backend.writes {
+			continue
+		}
+		fmt.Fprintf(&b, `
 resource "%[1]s" {
   uri         = "people://%[1]s"
   description = "People."
@@ -133,7 +140,7 @@ prompt "%[1]s" {
   }
   message "user" { text = "${%[3]s}" }
 }
-`, name, backend, rows[name])
+`, name, backend.block, backend.value)
 	}
 	b.WriteString(`
 tool "rows_to_csv" {
@@ -240,53 +247,51 @@ tool "revealed" {
 // who may not see it, nor is one in its log, its audit log, its state or its files.
 func TestMasksHoldOnEveryWayOut(t *testing.T) {
 	var got, all []string
-	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		switch r.URL.Path {
-		case "/people":
-			w.Header().Set("Content-Type", "application/json")
-			io.WriteString(w, rawPeople)
-		case "/text":
-			w.Header().Set("Content-Type", "text/plain")
-			io.WriteString(w, rawPeople)
-		case "/pages":
-			w.Header().Set("Content-Type", "application/json")
-			io.WriteString(w, `{"people":`+rawPeople+`,"next":null}`)
-		case "/echo-all":
-			all = append(all, string(body))
-			w.Header().Set("Content-Type", "application/json")
-			fmt.Fprintf(w, `{"accepted":%q}`, body)
-		case "/echo":
-			got = append(got, string(body))
-			w.Header().Set("Content-Type", "application/json")
-			fmt.Fprintf(w, `{"accepted":%q}`, body)
-		default:
-			w.Header().Set("Content-Type", "application/json")
-			w.WriteHeader(http.StatusInternalServerError)
-			io.WriteString(w, `{"error":`+rawPeople+`}`)
-		}
-	}))
+	service := httptest.NewServer(maskedService(&got, &all))
 	defer service.Close()
-	for _, with := range []string{"hide", "partial", "hash", "detect"} {
+	for i, with := range []string{"hide", "partial", "hash", "detect"} {
 		t.Run(with, func(t *testing.T) {
 			hasRaw := func(text string) bool {
 				return strings.Contains(text, rawText) || with != "detect" && strings.Contains(text, rawNumber)
 			}
 			all = nil
-			f := example(t, "masks")
-			f.env = []string{"AGENT_KEY=" + strings.Repeat("a", 32), "SUPPORT_KEY=" + strings.Repeat("b", 32),
-				"PSEUDONYMS=" + strings.Repeat("c", 32)}
-			for _, name := range []string{"masks.test.hcl", "schema.sql"} {
-				if err := os.Remove(f.file(name)); err != nil {
-					t.Fatal(err)
+			f := maskedFolder(t)
+			collector := tracetest.New(t, nil)
+			backends, connections := maskedBackends(t, f, service.URL)
+			source := maskedServer(with, service.URL, collector.URL, backends, connections)
+			f.write("masks.hcl", source)
+			s := f.serve("--log-level", "debug", "--state", f.file("state.db"))
+			support := strings.Repeat("b", 32)
+			watched := func(path string) string {
+				t.Helper()
+				res, text := s.knock(http.MethodGet, path, "", "Authorization", "Bearer "+support, "Accept", "application/x-ndjson, text/plain")
+				if res.StatusCode != http.StatusOK {
+					t.Fatalf("%s: %s %s", path, res.Status, text)
+				}
+				return text
+			}
+			watched("/events?follow=false") // from now on events are kept
+			calls := 0
+			isWatched := func(who string) {
+				t.Helper()
+				eventually(t, "the spans of calls are sent", func() bool { return len(collector.Spans()) >= calls })
+				_, _, spans := collector.Requests()
+				events := watched("/events?follow=false")
+				if !strings.Contains(events, "tool_result") || strings.Contains(events, `"gap"`) {
+					t.Errorf("the events are %.300s", events)
+				}
+				for place, text := range map[string]string{"a trace": spans, "an event": events, "the metrics": watched("/metrics"),
+					"the log": s.log.String(), "the audit log": f.read("audit.jsonl"), "the state": f.state()} {
+					for _, line := range strings.Split(text, "\n") {
+						if hasRaw(line) {
+							t.Errorf("after calls of %s, %s has %.2000q", who, place, line)
+						}
+					}
 				}
 			}
-			source := maskedServer(with, service.URL)
-			f.write("masks.hcl", source)
-			f.write("people.json", rawPeople)
-			s := f.serve("--log-level", "debug", "--state", f.file("state.db"))
 			ask := func(key, method, params string) string {
 				t.Helper()
+				calls++
 				body := `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":{"_meta":{"progressToken":1,` +
 					`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/logLevel":"debug",` +
 					`"io.modelcontextprotocol/clientCapabilities":{}},` + params + `}}`
@@ -313,11 +318,15 @@ func TestMasksHoldOnEveryWayOut(t *testing.T) {
 				}
 				return string(answer)
 			}
-			agent, support := strings.Repeat("a", 32), strings.Repeat("b", 32)
+			agent := strings.Repeat("a", 32)
+			cells := maskedCells(t, i, backends)
 			asks := map[string][2]string{}
 			for _, line := range strings.Split(source, "\n") {
 				kind, rest, _ := strings.Cut(line, ` "`)
 				name, _, _ := strings.Cut(rest, `"`)
+				if chosen, ok := cells[line]; ok && !chosen {
+					continue
+				}
 				switch kind {
 				case "tool":
 					asks[line] = [2]string{"tools/call", `"name":"` + name + `","arguments":{}`}
@@ -327,7 +336,7 @@ func TestMasksHoldOnEveryWayOut(t *testing.T) {
 					asks[line] = [2]string{"prompts/get", `"name":"` + name + `"`}
 				}
 			}
-			if len(asks) < 40 {
+			if len(asks) < 2*len(backends) {
 				t.Fatalf("only %d requests", len(asks))
 			}
 			shown := 0
@@ -343,13 +352,14 @@ func TestMasksHoldOnEveryWayOut(t *testing.T) {
 					}
 					continue
 				}
-				if !strings.Contains(line, "failed") && !strings.Contains(answer, "Ada") && !strings.Contains(answer, "masked") &&
+				if !strings.Contains(line, "fails") && !strings.Contains(answer, "Ada") && !strings.Contains(answer, "masked") &&
 					!strings.Contains(answer, "done") && !strings.Contains(answer, "accepted") {
 					t.Errorf("%s: the agent reads nothing: %s", line, answer)
 				}
 			}
 			if with != "detect" { // which looks at what is sent
-				noFileLeaks(t, f, s)
+				noFileLeaks(t, f)
+				isWatched("the agent")
 				if want := []string{`{"all":["Ada"],"first":"Ada"}`}; !slices.Equal(all, want) {
 					t.Errorf("for the agent, the service was sent %q", all)
 				}
@@ -359,7 +369,7 @@ func TestMasksHoldOnEveryWayOut(t *testing.T) {
 					shown++
 				}
 			}
-			if shown < 30 {
+			if shown < len(asks)/2 {
 				t.Errorf("support reads raw values in %d answers only", shown)
 			}
 			if with == "detect" {
@@ -368,11 +378,7 @@ func TestMasksHoldOnEveryWayOut(t *testing.T) {
 			if len(got) == 0 || !strings.Contains(got[0], rawText) {
 				t.Errorf("the service was sent %q", got)
 			}
-			for _, line := range strings.Split(f.read("audit.jsonl")+s.log.String(), "\n") {
-				if hasRaw(line) {
-					t.Errorf("a record of a call of support: %s", line)
-				}
-			}
+			isWatched("support")
 			if !strings.Contains(f.read("audit.jsonl"), `"masks":{"person":"lifted"}`) {
 				t.Error("the audit log does not say that the mask was lifted")
 			}
@@ -380,18 +386,88 @@ func TestMasksHoldOnEveryWayOut(t *testing.T) {
 	}
 }
 
+// maskedService answers with the raw values, and keeps what is posted to /echo in got and to /echo-all in all.
+func maskedService(got, all *[]string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		switch r.URL.Path {
+		case "/people":
+			w.Header().Set("Content-Type", "application/json")
+			io.WriteString(w, rawPeople)
+		case "/text":
+			w.Header().Set("Content-Type", "text/plain")
+			io.WriteString(w, rawPeople)
+		case "/pages":
+			w.Header().Set("Content-Type", "application/json")
+			io.WriteString(w, `{"people":`+rawPeople+`,"next":null}`)
+		case "/echo-all":
+			*all = append(*all, string(body))
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprintf(w, `{"accepted":%q}`, body)
+		case "/echo":
+			*got = append(*got, string(body))
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprintf(w, `{"accepted":%q}`, body)
+		default:
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusInternalServerError)
+			io.WriteString(w, `{"error":`+rawPeople+`}`)
+		}
+	}
+}
+
+// maskedFolder has the keys and the data of maskedServer.
+func maskedFolder(t *testing.T) *folder {
+	t.Helper()
+	f := &folder{t: t, path: t.TempDir()}
+	f.env = []string{"AGENT_KEY=" + strings.Repeat("a", 32), "SUPPORT_KEY=" + strings.Repeat("b", 32),
+		"PSEUDONYMS=" + strings.Repeat("c", 32)}
+	f.write("people.json", rawPeople)
+	return f
+}
+
+// maskedCells returns the lines of maskedServer at which the tools, resources and prompts of the backends begin, and whether
+// this run asks for them. Each of the four masks has another choice of sinks for a backend, so that together they have all.
+func maskedCells(t *testing.T, mask int, backends map[string]maskedBackend) map[string]bool {
+	sinks := [][]string{{"tool \"%s_default\" {", "tool \"%s_meta\" {"}, {"tool \"%s_result\" {", "resource \"%s\" {"},
+		{"tool \"%s_text\" {", "prompt \"%s\" {"}, {"tool \"%s_content\" {", "tool \"%s_asides\" {"}}
+	cells := map[string]bool{}
+	for n, name := range slices.Sorted(maps.Keys(backends)) {
+		for _, all := range sinks {
+			for _, sink := range all {
+				cells[fmt.Sprintf(sink, name)] = false
+			}
+		}
+		turn := (mask + n) % len(sinks)
+		for _, chosen := range sampletest.Of(t, 1, slices.Concat(sinks[turn:], sinks[:turn])) {
+			for _, sink := range chosen {
+				cells[fmt.Sprintf(sink, name)] = true
+			}
+		}
+	}
+	return cells
+}
+
+// state returns the bytes of the state store of the folder.
+func (f *folder) state() (text string) {
+	f.t.Helper()
+	paths, err := filepath.Glob(f.file("state.db*"))
+	if err != nil || len(paths) == 0 {
+		f.t.Fatal("there is no state", err)
+	}
+	for _, path := range paths {
+		text += f.read(filepath.Base(path))
+	}
+	return text
+}
+
 func hasRaw(text string) bool {
 	return strings.Contains(text, rawText) || strings.Contains(text, rawNumber)
 }
 
-// noFileLeaks looks for raw values in the log of the server and in its files, but for the data itself.
-func noFileLeaks(t *testing.T, f *folder, s *server) {
+// noFileLeaks looks for raw values in the files of the server, but for the data itself.
+func noFileLeaks(t *testing.T, f *folder) {
 	t.Helper()
-	for _, line := range strings.Split(s.log.String(), "\n") {
-		if hasRaw(line) {
-			t.Errorf("the log has %s", line)
-		}
-	}
 	written := 0
 	err := filepath.WalkDir(f.path, func(path string, d fs.DirEntry, err error) error {
 		name := filepath.Base(path)
@@ -410,7 +486,7 @@ func noFileLeaks(t *testing.T, f *folder, s *server) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if written < 5 {
+	if written < 2 {
 		t.Errorf("only %d files were written", written)
 	}
 }

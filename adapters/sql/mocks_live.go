@@ -1,6 +1,7 @@
 package sql
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -12,7 +13,9 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"hatchel/adapters"
+	"hatchel/hcl/eval"
 	"hatchel/hcl/mock"
+	"hatchel/internal/lazyregexp"
 )
 
 // checkBegun reports that the real database has not begun the transaction.
@@ -131,6 +134,62 @@ func (e *execution) answer(known int) *mockedResult {
 		out.rows = append(out.rows, row)
 	}
 	return out
+}
+
+// unquotedRejection returns the reply of a rejection without what may be values in its texts, and with the names that a
+// report reads from them.
+func unquotedRejection(reply map[string]any) map[string]any {
+	message, rejected := reply["error"].(string)
+	if !rejected {
+		return reply
+	}
+	code, _ := reply["code"].(string)
+	state, isMySQL := reply["state"].(string)
+	routine, _ := reply["routine"].(string)
+	name, _ := reply["name"].(string)
+	number, err := strconv.ParseUint(code, 10, 16)
+	var r report
+	kept := ""
+	switch {
+	case isMySQL:
+		e := &mysql.MySQLError{Number: uint16(number), Message: message}
+		copy(e.SQLState[:], state)
+		r = readMySQLReport(e)
+		if pattern := mysqlNames[r.message]; pattern != nil {
+			kept = pattern.FindString(message)
+		}
+	case err != nil || len(code) == sqlStateLength:
+		r = readPostgresReport(&pgconn.PgError{Code: code, Message: message, Routine: routine})
+		if r.message == msgReferenced || r.message == msgViewCheck {
+			kept = strconv.Quote(name)
+		}
+		for _, prefix := range []string{"insert or update on table ", "update or delete on table "} {
+			if strings.HasPrefix(message, prefix) && r.message != msgRaised {
+				kept = prefix + kept
+			}
+		}
+	default:
+		r = readSQLiteReport(sqliteResult(number), message)
+		if kept = sqliteRefused.FindString(message); r.violated != nil && isSafeName(r.name) {
+			return reply
+		}
+	}
+	if !r.quotes {
+		return reply
+	}
+	out := maps.Clone(reply)
+	delete(out, "hint")
+	out["error"] = cmp.Or(kept, eval.MaskedText)
+	return out
+}
+
+// sqlStateLength is the length of the codes of PostgreSQL.
+const sqlStateLength = 5
+
+// mysqlNames are the parts of messages that a report reads.
+var mysqlNames = map[string]*lazyregexp.Regexp{
+	msgUnique: duplicateKey, msgNotNull: nameInMessage, msgCheck: failedCheck,
+	msgMissing: foreignKey, msgReferenced: foreignKey,
 }
 
 // rejection returns the error of a database that rejects a statement as a tape has it, or nil. It is the inverse of

@@ -158,6 +158,7 @@ func mockKind() *mock.Kind {
 			"constraint": mock.Text, "table": mock.Text, "column": mock.Text, "routine": mock.Text,
 		}),
 		CheckTaped: checkTaped,
+		Unquoted:   unquotedRejection,
 		Naming:     []string{"statement"},
 	}
 }

@@ -46,6 +46,8 @@ type Kind struct {
 	Taped *schema.Type
 	// CheckTaped checks a reply on a tape, which is of the type Taped.
 	CheckTaped func(reply map[string]any) error
+	// Unquoted returns a reply on a tape without texts that may quote values of a system whose answers are masked.
+	Unquoted func(reply map[string]any) map[string]any
 	// Naming are the members of a request on a tape that name it in a message.
 	Naming []string
 }

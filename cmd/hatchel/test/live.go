@@ -90,7 +90,7 @@ func (m *Mocks) Tapes() []*Tape {
 	if tapes == nil && m.incomplete != "" {
 		return []*Tape{{Name: m.soleTape(), Reason: m.incomplete}}
 	}
-	secrets, masked := m.allSecrets(), newStandIns(m.masks)
+	secrets, masked := m.allSecrets(), newStandIns(m.masks, m.kinds)
 	for _, x := range m.recorded { // so that numbers follow the call, and not its tapes
 		if _, err := masked.exchange(x); err != nil {
 			m.incomplete = cmp.Or(m.incomplete, err.Error())

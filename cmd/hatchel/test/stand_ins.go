@@ -2,6 +2,7 @@ package test
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -56,15 +57,17 @@ func (m *tapeMasks) backends(x *exchange) []*hcl.Backend {
 // standIns are what tapes of a test have in place of what masks mask: the same for the same value, whoever has called.
 type standIns struct {
 	masks   *tapeMasks
+	kinds   hcl.Kinds
 	known   map[string]any // by mask and value
 	counts  map[string]int // by mask and kind of value
 	secrets []Secret       // masked texts that may be elsewhere, too
 	path    []string
 	of      []*hcl.Backend // of the current exchange
+	failed  bool           // the current exchange, whose texts may have JSON anywhere
 }
 
-func newStandIns(masks *tapeMasks) *standIns {
-	return &standIns{masks: masks, known: map[string]any{}, counts: map[string]int{}}
+func newStandIns(masks *tapeMasks, kinds hcl.Kinds) *standIns {
+	return &standIns{masks: masks, kinds: kinds, known: map[string]any{}, counts: map[string]int{}}
 }
 
 // exchange returns an exchange with stand-ins in its reply.
@@ -75,11 +78,14 @@ func (s *standIns) exchange(x *exchange) (*exchange, error) {
 	if err := s.checkText(x); err != nil {
 		return nil, err
 	}
-	out := *x
+	out, reply := *x, x.reply
+	if unquoted := s.kinds.Mock(x.kind).Unquoted; unquoted != nil {
+		reply = unquoted(reply)
+	}
 	out.reply = map[string]any{}
-	columns, _ := x.reply["columns"].([]any)
-	for name, v := range x.reply {
-		s.path = []string{name}
+	columns, _ := reply["columns"].([]any)
+	for name, v := range reply {
+		s.path, s.failed = []string{name}, name == "stderr" || isFailure(reply)
 		if cells, ok := v.([]any); ok && name == "cells" && columns != nil {
 			out.reply[name] = s.cells(columns, cells)
 			continue
@@ -87,6 +93,13 @@ func (s *standIns) exchange(x *exchange) (*exchange, error) {
 		out.reply[name] = s.value(v)
 	}
 	return &out, nil
+}
+
+// isFailure reports whether a reply is one that fails a call, so that its texts become the message.
+func isFailure(reply map[string]any) bool {
+	status, _ := reply["status"].(int)
+	exit, _ := reply["exit"].(int)
+	return status >= http.StatusMultipleChoices || exit != 0 || reply["is_error"] == true || reply["rejected"] != nil
 }
 
 // cells returns the rows of a statement with stand-ins.
@@ -147,12 +160,21 @@ func (s *standIns) value(v any) any {
 		}
 		return out
 	case string:
-		if text := strings.TrimSpace(v); text != "" && (text[0] == '{' || text[0] == '[') {
-			if decoded, err := value.Decode([]byte(text)); err == nil {
-				masked := s.value(decoded)
-				if encoded, err := value.AppendJSON(nil, masked); err == nil && !value.Equal(masked, decoded) {
-					return string(encoded)
-				}
+		if s.failed {
+			return eval.ReplaceJSON(v, s.text)
+		}
+		return s.text(v)
+	}
+	return v
+}
+
+// text returns a text with stand-ins in it, if it is JSON.
+func (s *standIns) text(v string) string {
+	if text := strings.TrimSpace(v); text != "" && (text[0] == '{' || text[0] == '[') {
+		if decoded, err := value.Decode([]byte(text)); err == nil {
+			masked := s.value(decoded)
+			if encoded, err := value.AppendJSON(nil, masked); err == nil && !value.Equal(masked, decoded) {
+				return string(encoded)
 			}
 		}
 	}

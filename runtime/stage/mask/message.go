@@ -1,9 +1,6 @@
 package mask
 
 import (
-	"encoding/json"
-	"strings"
-
 	"hatchel/hcl"
 	"hatchel/hcl/eval"
 )
@@ -15,34 +12,15 @@ func Message(b *hcl.Backend, frame *hcl.Frame, text string) string {
 	if len(masks) == 0 {
 		return text
 	}
-	var out strings.Builder
-	for {
-		at := strings.IndexAny(text, "{[")
-		if at < 0 {
-			return out.String() + text
-		}
-		out.WriteString(text[:at])
-		text = text[at:]
-		d := json.NewDecoder(strings.NewReader(text))
-		var raw json.RawMessage
-		if d.Decode(&raw) != nil {
-			if !strings.ContainsRune(text, '"') { // a word in brackets
-				out.WriteByte(text[0])
-				text = text[1:]
-				continue
-			}
-			return out.String() + eval.MaskedText
-		}
-		text = text[d.InputOffset():]
+	return eval.ReplaceJSON(text, func(raw string) string {
 		w := walker{masks: masks, path: []string{"body"}}
-		masked, changed, err := w.text(string(raw))
+		masked, changed, err := w.text(raw)
 		switch shown, ok := masked.(string); {
 		case err != nil || !ok:
-			out.WriteString(eval.MaskedText)
+			return eval.MaskedText
 		case changed:
-			out.WriteString(shown)
-		default:
-			out.Write(raw)
+			return shown
 		}
-	}
+		return raw
+	})
 }
