@@ -57,13 +57,14 @@ test:
 	.ci/services $(MAKE) --no-print-directory check
 
 # All of the checks run even if one fails, so that one run reports everything. Two run at once, because the tests that
-# start processes wait most of the time. Those that take longest begin first.
+# start processes wait most of the time. Those with several servers come last, when everything is compiled: their clients
+# wait for answers as people do, and lose patience beside a compiler.
 check:
 	@rm -f $(TIMES)
 	@status=0; $(MAKE) --no-print-directory -k -j2 checks || status=1; \
 	go run ./.ci/gotest -slowest $(TIMES); exit $$status
 
-checks: plain unit reports vet lint manifests systems format
+checks: unit reports vet lint manifests systems format plain
 
 check-release: race matrices searched portable bounds fuzz load soak kill replicas judge mutants packages chart bench
 
