@@ -58,7 +58,7 @@ test:
 
 # All of the checks run even if one fails, so that one run reports everything. Two run at once, because the tests that
 # start processes wait most of the time. Those with several servers come last, when everything is compiled: their clients
-# wait for answers as people do, and lose patience beside a compiler.
+# have timeouts of their own, which a busy machine exceeds.
 check:
 	@rm -f $(TIMES)
 	@status=0; $(MAKE) --no-print-directory -k -j2 checks || status=1; \

@@ -228,7 +228,7 @@ type ColumnDeriver interface {
 // MaskedStatements is the configuration of a backend whose statements may tell of masked columns.
 type MaskedStatements interface {
 	// ComparedWithMasked returns the places of the values that statements compare with columns that the mask masks, and
-	// that whoever calls may choose.
+	// that the caller may choose.
 	ComparedWithMasked(mask *eval.Mask) []Range
 	// StatementNames returns the names in the statements, among them all names of columns of the results if all is set.
 	StatementNames() (names []string, all bool)

@@ -31,7 +31,7 @@ func (b *block) ComparedWithMasked(mask *eval.Mask) (places []hcl.Range) {
 	return places
 }
 
-// isOfCall reports whether whoever calls may choose the value of a parameter.
+// isOfCall reports whether the caller may choose the value of a parameter.
 func isOfCall(p *template.Interpolation) bool {
 	root, _, _ := strings.Cut(strings.TrimSpace(p.Source), ".")
 	return p.Written == "" && !slices.Contains([]string{"caller", "page", "step", "var", "secret", "each"}, root)

@@ -43,24 +43,14 @@ whole: it is being written, or the process that wrote it has died.`,
 		Example: `  hatchel audit ./tools --since 24h --outcome refused
   hatchel audit audit.jsonl --follow
   hatchel audit audit.jsonl --verify`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 && cmd.Flags().Changed("dir") {
-				return errTwoDirs
-			}
-			return cobra.MaximumNArgs(1)(cmd, args)
-		},
+		Args: oneLog,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, folderOf(cmd, args)) },
 	}
 	dirFlag(cmd, new(string))
 	f.register(cmd)
 	fs := cmd.Flags()
-	fs.StringVar(&f.Tool, "tool", "", "only calls of the tool, prompt or resource `NAME`, which may contain *")
-	fs.StringVar(&f.Caller, "caller", "", "only calls of the `CALLER`: a subject, key, group, address or client, "+
-		"which may contain *")
+	registerFilter(cmd, &f.Filter)
 	fs.StringVar(&f.Outcome, "outcome", "", "only records with this `OUTCOME`: "+strings.Join(audit.Outcomes, ", "))
-	fs.StringVar(&f.Since, "since", "", "only records since this `TIME`: 2026-01-31, 2026-01-31T15:04:05Z, "+
-		"or a duration as in 24h or 7d")
-	fs.StringVar(&f.Until, "until", "", "only records before this `TIME`, as --since")
 	fs.StringVar(&f.Rule, "rule", "", "only records that the rule `NAME` has decided, which may contain *")
 	fs.StringVar(&f.Text, "text", "", "only records with this `TEXT` in their line")
 	fs.BoolVar(&f.follow, "follow", false, "continue with records as they are written")
@@ -143,4 +133,23 @@ func readAuditLog(cmd *cobra.Command, log audit.Source, path string,
 		return auditReadFailure(log, err)
 	}
 	return nil
+}
+
+// oneLog accepts a directory or a log, as an argument or with -C.
+func oneLog(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 && cmd.Flags().Changed("dir") {
+		return errTwoDirs
+	}
+	return cobra.MaximumNArgs(1)(cmd, args)
+}
+
+// registerFilter adds the flags that choose records by their tool, caller and time.
+func registerFilter(cmd *cobra.Command, f *audit.Filter) {
+	fs := cmd.Flags()
+	fs.StringVar(&f.Tool, "tool", "", "only calls of the tool, prompt or resource `NAME`, which may contain *")
+	fs.StringVar(&f.Caller, "caller", "", "only calls of the `CALLER`: a subject, key, group, address or client, "+
+		"which may contain *")
+	fs.StringVar(&f.Since, "since", "", "only records since this `TIME`: 2026-01-31, 2026-01-31T15:04:05Z, "+
+		"or a duration as in 24h or 7d")
+	fs.StringVar(&f.Until, "until", "", "only records before this `TIME`, as --since")
 }

@@ -45,12 +45,7 @@ find_tools count apart from calls. Answers of versions before the member "tokens
 have no estimate.`,
 		Example: `  hatchel audit usage ./tools --since 7d
   hatchel audit usage ./tools --since 30d --by caller,day --format csv`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 && cmd.Flags().Changed("dir") {
-				return errTwoDirs
-			}
-			return cobra.MaximumNArgs(1)(cmd, args)
-		},
+		Args: oneLog,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, folderOf(cmd, args)) },
 	}
 	dirFlag(cmd, new(string))
@@ -59,12 +54,7 @@ have no estimate.`,
 	fs.StringVar(&f.by, "by", "caller,tool", "count by these `WORDS`, separated by commas: "+
 		strings.Join(usageKeys, ", "))
 	fs.StringVar(&f.format, "format", "text", "`FORMAT` of the output: text, json or csv")
-	fs.StringVar(&f.Tool, "tool", "", "only calls of the tool, prompt or resource `NAME`, which may contain *")
-	fs.StringVar(&f.Caller, "caller", "", "only calls of the `CALLER`: a subject, key, group, address or client, "+
-		"which may contain *")
-	fs.StringVar(&f.Since, "since", "", "only records since this `TIME`: 2026-01-31, 2026-01-31T15:04:05Z, "+
-		"or a duration as in 24h or 7d")
-	fs.StringVar(&f.Until, "until", "", "only records before this `TIME`, as --since")
+	registerFilter(cmd, &f.Filter)
 	completeWords(cmd, "by", usageKeys...)
 	completeWords(cmd, "format", usageFormats...)
 	return cmd

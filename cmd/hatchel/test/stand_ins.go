@@ -54,7 +54,7 @@ func (m *tapeMasks) backends(x *exchange) []*hcl.Backend {
 	return m.of[x.kind+" "+x.connection]
 }
 
-// standIns are what tapes of a test have in place of what masks mask: the same for the same value, whoever has called.
+// standIns are what tapes of a test have in place of what masks mask: the same for the same value, for every caller.
 type standIns struct {
 	masks   *tapeMasks
 	kinds   hcl.Kinds
