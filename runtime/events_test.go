@@ -301,8 +301,11 @@ func TestTasksReloadsAndConnectionsArePublished(t *testing.T) {
 	w := newFakeBackend()
 	h := newHost(t, "events {}\nconnection \"db\" \"x\" {}\n"+tool("t", task1h+`fake "x" { do = "count" }`), w.use)
 	recordAll(t, h)
-	r := mustCall(t, h, modernRequest("t", `{}`, following))
-	waitFor(t, func() bool { return getTask(t, h, r.TaskID).Status == "completed" })
+	mustCall(t, h, modernRequest("t", `{}`, following))
+	waitFor(t, func() bool { // the event follows the status that a client can read
+		kinds, _ := recordedEvents(t, h, callerOf("eva"), true, event.Query{Kinds: eventkind.Of(eventkind.TaskFinished)})
+		return kinds == "task.finished"
+	})
 	load(t, h, "events {}\nconnection \"db\" \"x\" {}\n"+tool("u", `fake "x" { do = "count" }`))
 	h.Load(t.Context(), fileSystem("tool {"))
 	w.ping = func() error { return errors.New("no answer") }
