@@ -657,7 +657,7 @@ tool "refund" {
   task { mode = "required" }
   input "order" { type = integer }
   approval {
-    timeout = "24h"
+    timeout = "23h30m"
     message = "Refund 250 euros of order ${input.order}, because the goods arrived damaged."
   }
   text = "${input.order}"

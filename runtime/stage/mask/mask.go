@@ -3,8 +3,10 @@
 package mask
 
 import (
+	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base32"
+	"hash"
 	"maps"
 	"reflect"
 	"slices"
@@ -315,36 +317,24 @@ func replace(m *hcl.Mask, v any) any {
 const hashLength = 16
 
 // hasher gives the same text for the same value of the same mask: the HMAC-SHA-256 of the name of the mask and of the
-// value, under the key of the mask. It keeps both blocks of the key, so that a value costs no more than its hash.
+// value, under the key of the mask. Many values cost less by one hasher, which has done the work of the key.
 type hasher struct {
-	inner, outer []byte // the key for the inner hash with the name of the mask, and that for the outer one
-	lead         int    // of inner, before the value
+	mac   hash.Hash
+	input []byte // the name of the mask, and behind it the last value
+	lead  int    // of input, before the value
+	sum   [sha256.Size]byte
 }
 
 func newHasher(m *hcl.Mask) *hasher {
-	key := m.Key
-	if len(key) > sha256.BlockSize {
-		sum := sha256.Sum256(key)
-		key = sum[:]
-	}
-	h := &hasher{outer: make([]byte, sha256.BlockSize, sha256.BlockSize+sha256.Size)}
-	h.inner = make([]byte, sha256.BlockSize, 4*sha256.BlockSize)
-	copy(h.inner, key)
-	copy(h.outer, key)
-	for i := range sha256.BlockSize {
-		h.inner[i] ^= 0x36
-		h.outer[i] ^= 0x5c
-	}
-	h.inner = append(append(h.inner, m.Name...), 0)
-	h.lead = len(h.inner)
-	return h
+	input := append([]byte(m.Name), 0)
+	return &hasher{mac: hmac.New(sha256.New, m.Key), input: input, lead: len(input)}
 }
 
 func (h *hasher) text(text string) string {
-	h.inner = append(h.inner[:h.lead], text...)
-	sum := sha256.Sum256(h.inner)
-	h.outer = append(h.outer[:sha256.BlockSize], sum[:]...)
-	sum = sha256.Sum256(h.outer)
+	h.input = append(h.input[:h.lead], text...)
+	h.mac.Reset()
+	h.mac.Write(h.input)
+	sum := h.mac.Sum(h.sum[:0])
 	out := [2 + hashLength]byte{'m', '_'}
 	const bytes = hashLength * 5 / 8
 	hashAlphabet.Encode(out[2:], sum[:bytes])
