@@ -2,11 +2,11 @@
 #
 #   make build          build the binary ./hatchel with its version
 #   make test           install what the tests need, start the databases, run make check, stop them
-#   make check          format, vet, lint, tests, coverage of diagnostics
+#   make check          format, lint, tests, coverage of diagnostics
 #   make check-release  what only a release needs, and what .github/workflows/nightly.yml runs: race, matrices, searched,
 #                       portable, bounds, fuzz, load, soak, kill, replicas, judge, mutants, packages, chart and bench
-#   make race           run the tests with -race, with more reloads and edits, and those of the editor at every place;
-#                       .github/workflows/test.yml does it for each change, beside make test
+#   make race           run go vet, and the tests with -race, with more reloads and edits, and those of the editor at every
+#                       place; .github/workflows/test.yml does it for each change, beside make test
 #   make matrices       run the tests of large matrices with all of their cases; make check runs some, chosen by a seed
 #   make searched       run the tests of calls again, each call made by the tools of a toolset with a search block
 #   make portable       run the tests of a program that was built without cgo, which has no SQLite and confines no programs,
@@ -47,13 +47,14 @@ JUDGE       ?=
 KERNEL      ?= /boot/vmlinuz
 APPEND      ?=
 
-.PHONY: build test check checks format vet lint unit plain race matrices searched portable bounds manifests systems reports check-release fuzz bench load soak kill replicas mutants kernel release packages chart vsix clean
+.PHONY: build test check checks format lint unit plain race matrices searched portable bounds manifests systems reports check-release fuzz bench load soak kill replicas mutants kernel release packages chart vsix clean
 
 build:
 	go build -trimpath -ldflags '-X main.version=$(VERSION)' -o hatchel ./cmd/hatchel
 
+# Packages are compiled while what the tests need is downloaded.
 test:
-	.ci/install
+	@.ci/install & go build ./...; built=$$?; wait $$! && exit $$built
 	.ci/services $(MAKE) --no-print-directory check
 
 # All of the checks run even if one fails, so that one run reports everything. Two run at once, because the tests that
@@ -64,16 +65,13 @@ check:
 	@status=0; $(MAKE) --no-print-directory -k -j2 checks || status=1; \
 	go run ./.ci/gotest -slowest $(TIMES); exit $$status
 
-checks: unit reports vet lint manifests systems format plain
+checks: unit reports lint manifests systems format plain
 
 check-release: race matrices searched portable bounds fuzz load soak kill replicas judge mutants packages chart bench
 
 format:
 	@unformatted=$$(find . -path ./.cache -prune -o -name '*.go' -print | xargs gofmt -l) && \
 	if [ -n "$$unformatted" ]; then echo "not formatted with gofmt:"; echo "$$unformatted"; exit 1; fi
-
-vet:
-	go vet ./...
 
 lint:
 	$(STATICCHECK) ./...
@@ -89,6 +87,7 @@ plain:
 		grep -vE '^hatchel/(runtime|adapters|hcl)(/|$$)|^hatchel/(examples|cmd/hatchel|cmd/hatchel/e2e)$$')
 
 race:
+	go vet ./...
 	.ci/services go test -race -p 1 -timeout 40m ./...
 	go test -race -timeout 20m ./examples -run Reloads -reloads 500
 	go test -race -timeout 20m ./cmd/hatchel/editor/lsp -run RandomEdits -edits 10000
@@ -103,8 +102,8 @@ searched:
 	THROUGH_SEARCH=1 go test -count 1 -timeout 20m ./runtime
 
 bounds:
-	.ci/services go test -count 1 -timeout 10m ./examples -run ConsoleInABrowserShowsCallsAsTheyHappen -bounds
-	.ci/services go test -count 1 -timeout 10m ./cmd/hatchel/e2e -bounds \
+	.ci/services go test -count 1 -timeout 10m -parallel 1 ./examples -run ConsoleInABrowserShowsCallsAsTheyHappen -bounds
+	.ci/services go test -count 1 -timeout 10m -parallel 1 ./cmd/hatchel/e2e -bounds \
 		-run 'ServeFollowsARepository|NoProgramOutlivesAKilledServer|EndsStreamsOfEventsAtOnce|AnEndedSignInIsKnown|SignInsAreRefreshed'
 
 # A module of its own reads the examples of Kubernetes and Docker with the types of those programs.

@@ -260,6 +260,7 @@ func TestAnOperatorWhoCallsIsAskedAtOnce(t *testing.T) {
 }
 
 func TestTheUserOfTheOfficialClientAgrees(t *testing.T) {
+	t.Parallel()
 	for name, dial := range dialled {
 		for _, era := range eras {
 			for _, yes := range []bool{true, false} {

@@ -107,6 +107,7 @@ func said(r *sdk.CallToolResult) string {
 }
 
 func TestOfficialClientListsAndCalls(t *testing.T) {
+	t.Parallel()
 	everyClient(t, func(t *testing.T, connect func(*folder) *client) {
 		f := example(t, "invoices")
 		c := connect(f)
@@ -138,6 +139,7 @@ func TestOfficialClientListsAndCalls(t *testing.T) {
 }
 
 func TestOfficialClientReadsStructuredContentOfTheShapeThatIsListed(t *testing.T) {
+	t.Parallel()
 	everyClient(t, func(t *testing.T, connect func(*folder) *client) {
 		f, _ := orders(t)
 		c := connect(f)
@@ -173,6 +175,7 @@ tool "greet" {
 `
 
 func TestOfficialClientIsToldOfAnEditedFile(t *testing.T) {
+	t.Parallel()
 	everyClient(t, func(t *testing.T, connect func(*folder) *client) {
 		f := example(t, "files")
 		c := connect(f)
@@ -206,6 +209,7 @@ tool "slow" {
 `
 
 func TestOfficialClientCancelsAProgramWithItsChildren(t *testing.T) {
+	t.Parallel()
 	everyClient(t, func(t *testing.T, connect func(*folder) *client) {
 		f := ops(t)
 		f.write("slow.hcl", slow)

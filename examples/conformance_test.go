@@ -273,6 +273,7 @@ func replicated(t *testing.T) string {
 
 // The suite waits most of the time, so exams are taken at once, each with a server of its own.
 func TestTheOfficialConformanceSuitePasses(t *testing.T) {
+	t.Parallel()
 	needsSuite(t)
 	const atOnce = 4
 	type result struct {

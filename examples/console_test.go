@@ -637,6 +637,7 @@ func (s *consoleShop) planRefund() {
 
 // TestConsoleInABrowserLooksAsInTheDocumentation takes the pictures of docs/images, with -update.
 func TestConsoleInABrowserLooksAsInTheDocumentation(t *testing.T) {
+	t.Parallel()
 	if !*update {
 		t.Skip("pictures are taken with -update")
 	}
@@ -723,6 +724,7 @@ const unreadableLabels = `[...document.querySelectorAll("svg.plot")].flatMap((pl
 
 // TestConsoleInABrowserForPeople takes pictures of all pages, for people who look at them, with -pictures.
 func TestConsoleInABrowserForPeople(t *testing.T) {
+	t.Parallel()
 	if *pictures == "" {
 		t.Skip("pictures are taken with -pictures")
 	}

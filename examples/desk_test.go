@@ -81,6 +81,7 @@ func (c *client) completes(ref sdk.CompleteReference, argument, typed string, wa
 }
 
 func TestDeskHasDocuments(t *testing.T) {
+	t.Parallel()
 	atDesk(t, func(t *testing.T, f *folder, connect func(*sdk.ClientOptions) *client) {
 		c := connect(nil)
 		if got, err := c.document("desk://runbook"); err != nil || got != f.read("runbook.md") {
@@ -110,6 +111,7 @@ func TestDeskHasDocuments(t *testing.T) {
 }
 
 func TestDeskTellsWhoFollowsADocument(t *testing.T) {
+	t.Parallel()
 	atDesk(t, func(t *testing.T, f *folder, connect func(*sdk.ClientOptions) *client) {
 		g := &guest{told: make(chan string, 100)}
 		g.client = connect(&sdk.ClientOptions{ResourceUpdatedHandler: func(_ context.Context, r *sdk.ResourceUpdatedNotificationRequest) {
@@ -133,6 +135,7 @@ func TestDeskTellsWhoFollowsADocument(t *testing.T) {
 }
 
 func TestDeskHasAPromptWithRowsInIt(t *testing.T) {
+	t.Parallel()
 	atDesk(t, func(t *testing.T, _ *folder, connect func(*sdk.ClientOptions) *client) {
 		c := connect(nil)
 		r, err := c.GetPrompt(t.Context(), &sdk.GetPromptParams{Name: "reply", Arguments: map[string]string{"ticket": "101", "tone": "short"}})
@@ -163,6 +166,7 @@ func TestDeskHasAPromptWithRowsInIt(t *testing.T) {
 }
 
 func TestDeskAsksBeforeItWrites(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name   string
 		client *sdk.ClientOptions
@@ -190,6 +194,7 @@ func TestDeskAsksBeforeItWrites(t *testing.T) {
 }
 
 func TestDeskAsksTheModelAndDoesWithout(t *testing.T) {
+	t.Parallel()
 	atDesk(t, func(t *testing.T, _ *folder, connect func(*sdk.ClientOptions) *client) {
 		modest := connect(nil).call("summarize_ticket", object{"id": 102})
 		if modest.IsError || said(modest) != "VPN drops every hour Only from home, never in the office." {

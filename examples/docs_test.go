@@ -289,6 +289,7 @@ func checkout(t *testing.T, p *page) *folder {
 
 // TestTheReadmeShowsAToolOfTheExamples keeps the first tool of the README and the one that its transcript calls the same.
 func TestTheReadmeShowsAToolOfTheExamples(t *testing.T) {
+	t.Parallel()
 	shown := readPage(t, "../README.md").fences("hcl")
 	src, err := os.ReadFile("invoices/invoices.hcl")
 	if err != nil || len(shown) == 0 {
@@ -300,6 +301,7 @@ func TestTheReadmeShowsAToolOfTheExamples(t *testing.T) {
 }
 
 func TestTheGuideShowsTheProxiesOfReplicas(t *testing.T) {
+	t.Parallel()
 	p := readPage(t, "../docs/running.md")
 	for name, info := range map[string]string{"replicas/nginx.conf": "nginx", "replicas/Caddyfile": "caddy"} {
 		file, err := os.ReadFile(name)
@@ -313,6 +315,7 @@ func TestTheGuideShowsTheProxiesOfReplicas(t *testing.T) {
 }
 
 func TestToolsOfContainersAreValid(t *testing.T) {
+	t.Parallel()
 	for _, dir := range []string{"docker/tools", "kubernetes/tools", "kubernetes/chart/tools"} {
 		cmd := exec.Command(hatchel, "validate", dir)
 		cmd.Env = append(os.Environ(), "HATCHEL_KEY=a key of sixteen characters",
@@ -324,6 +327,7 @@ func TestToolsOfContainersAreValid(t *testing.T) {
 }
 
 func TestTheReadmeIsShort(t *testing.T) {
+	t.Parallel()
 	const maxLines = 180
 	lines := strings.Split(readPage(t, "../README.md").src, "\n")
 	if len(lines) > maxLines {

@@ -166,11 +166,11 @@ end
 `
 
 func TestNeovimWorksWithTheServer(t *testing.T) {
+	t.Parallel()
 	nvim := os.Getenv("HATCHEL_TEST_NEOVIM")
 	if nvim == "" {
 		t.Skip("HATCHEL_TEST_NEOVIM does not name a Neovim")
 	}
-	t.Parallel()
 	guide, err := os.ReadFile("../docs/editors.md")
 	if err != nil {
 		t.Fatal(err)

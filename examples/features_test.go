@@ -150,6 +150,7 @@ func (g *guest) says(tool string, arguments object, want string) {
 }
 
 func TestOfficialClientIsAskedInTheMiddleOfACall(t *testing.T) {
+	t.Parallel()
 	asGuest(t, func(t *testing.T, f *folder, g *guest) {
 		g.says("test_sampling", object{"prompt": "Why?"}, "LLM response: You asked: Why?")
 		g.says("test_elicitation", object{"message": "Who are you?"}, `User response: {"email":"ada@example.com","username":"Ada"}`)
@@ -168,6 +169,7 @@ func TestOfficialClientIsAskedInTheMiddleOfACall(t *testing.T) {
 }
 
 func TestOfficialClientThatCannotBeAskedIsToldWhatItLacks(t *testing.T) {
+	t.Parallel()
 	everyClient(t, func(t *testing.T, connect func(*folder) *client) {
 		c := connect(example(t, "conformance"))
 		if r := c.call("ask_if_possible", nil); r.IsError || said(r) != "A word: serendipity" {
@@ -186,6 +188,7 @@ func TestOfficialClientThatCannotBeAskedIsToldWhatItLacks(t *testing.T) {
 }
 
 func TestOfficialClientHearsProgressAndLogs(t *testing.T) {
+	t.Parallel()
 	asGuest(t, func(t *testing.T, f *folder, g *guest) {
 		p := &sdk.CallToolParams{Name: "test_tool_with_progress"}
 		p.SetProgressToken("token")
@@ -208,12 +211,14 @@ func TestOfficialClientHearsProgressAndLogs(t *testing.T) {
 }
 
 func TestOfficialClientComesBackForTheAnswerOfACallThatHasLetItGo(t *testing.T) {
+	t.Parallel()
 	asGuest(t, func(t *testing.T, f *folder, g *guest) {
 		g.says("test_reconnection", nil, "The result was kept for you.")
 	})
 }
 
 func TestOfficialClientReadsResources(t *testing.T) {
+	t.Parallel()
 	asGuest(t, func(t *testing.T, f *folder, g *guest) {
 		var uris []string
 		for r, err := range g.Resources(t.Context(), nil) {
@@ -249,6 +254,7 @@ func TestOfficialClientReadsResources(t *testing.T) {
 }
 
 func TestOfficialClientFollowsAResource(t *testing.T) {
+	t.Parallel()
 	asGuest(t, func(t *testing.T, f *folder, g *guest) {
 		const uri = "test://watched-resource"
 		if err := g.Subscribe(t.Context(), &sdk.SubscribeParams{URI: uri}); err != nil {
@@ -270,6 +276,7 @@ func TestOfficialClientFollowsAResource(t *testing.T) {
 }
 
 func TestOfficialClientChoosesPromptsAndCompletesArguments(t *testing.T) {
+	t.Parallel()
 	asGuest(t, func(t *testing.T, f *folder, g *guest) {
 		var names []string
 		for p, err := range g.Prompts(t.Context(), nil) {
@@ -305,6 +312,7 @@ func TestOfficialClientChoosesPromptsAndCompletesArguments(t *testing.T) {
 }
 
 func TestOfficialClientIsToldWhenAToolChangesTheLists(t *testing.T) {
+	t.Parallel()
 	asGuest(t, func(t *testing.T, f *folder, g *guest) {
 		g.learns("tools", func() { g.says("test_trigger_tool_change", nil, "The list of tools changes.") })
 		g.says("changing_tool", nil, "I am here.")

@@ -113,6 +113,7 @@ func TestHostileTextsInOps(t *testing.T) {
 func anything(*testing.T, string, *reply) {}
 
 func TestHostileTextsInTheHelpDesk(t *testing.T) {
+	t.Parallel()
 	f := helpdesk(t)
 	s, db := f.serve(), f.own()
 	stored := func(column string) func(t *testing.T, text string, r *reply) {

@@ -30,10 +30,10 @@ func (f *folder) inspect(args ...string) []byte {
 type inspectorCase struct{ example, transport, tool, argument, want string }
 
 func TestOfficialInspectorListsAndCallsEveryExample(t *testing.T) {
+	t.Parallel()
 	if os.Getenv("HATCHEL_TEST_INSPECTOR") == "" {
 		t.Skip("HATCHEL_TEST_INSPECTOR does not say how to run the inspector")
 	}
-	t.Parallel()
 	var cases []inspectorCase
 	for _, c := range []inspectorCase{ // not team, which serves nobody whom it does not know
 		{example: "desk", tool: "list_tickets", argument: "status=open", want: "Label printer prints blank labels"},
@@ -76,10 +76,10 @@ func TestOfficialInspectorListsAndCallsEveryExample(t *testing.T) {
 }
 
 func TestOfficialInspectorUsesEveryFeature(t *testing.T) {
+	t.Parallel()
 	if os.Getenv("HATCHEL_TEST_INSPECTOR") == "" {
 		t.Skip("HATCHEL_TEST_INSPECTOR does not say how to run the inspector")
 	}
-	t.Parallel()
 	f := example(t, "conformance")
 	targets := map[string][]string{
 		"stdio": {hatchel, "serve", "--stdio", "."},

@@ -9,6 +9,7 @@ import (
 )
 
 func TestInstallReportsAProgramThatCannotBeBuilt(t *testing.T) {
+	t.Parallel()
 	script, err := os.ReadFile("../.ci/install")
 	if err != nil {
 		t.Fatal(err)

@@ -50,6 +50,7 @@ func (s *server) holdings() (h holdings) {
 var reloads = flag.Int("reloads", 160, "load a directory `N` times")
 
 func TestReloadsLeaveNothingBehind(t *testing.T) {
+	t.Parallel()
 	f := example(t, "invoices")
 	source := f.read("invoices.hcl")
 	s := f.serve("--watch=false")

@@ -50,6 +50,7 @@ func loadable(t *testing.T, name string) *folder {
 }
 
 func TestEveryFolderHereIsKnownToTheTests(t *testing.T) {
+	t.Parallel()
 	entries, err := os.ReadDir(".")
 	if err != nil {
 		t.Fatal(err)

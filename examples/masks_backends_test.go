@@ -164,6 +164,7 @@ tool "fails" {
 
 // A tape of any backend has stand-ins for masked values, whoever has called, also where the backend has failed.
 func TestMasksHoldInTapes(t *testing.T) {
+	t.Parallel()
 	service := httptest.NewServer(maskedService(new([]string), new([]string)))
 	defer service.Close()
 	f := maskedFolder(t)

@@ -246,6 +246,7 @@ tool "revealed" {
 // Whatever the mask, the backend, the way out and the caller: no byte of a masked value leaves the server for a caller
 // who may not see it, nor is one in its log, its audit log, its state or its files.
 func TestMasksHoldOnEveryWayOut(t *testing.T) {
+	t.Parallel()
 	var got, all []string
 	service := httptest.NewServer(maskedService(&got, &all))
 	defer service.Close()

@@ -72,6 +72,7 @@ func one(t *testing.T, db *pgx.Conn, query string) (answer string) {
 }
 
 func TestStatementsOfTheHelpDeskAreKnownToItsDatabase(t *testing.T) {
+	t.Parallel()
 	f := helpdesk(t)
 	if o := f.run("validate", ".", "--connect"); o.code != 0 || o.stdout != "this directory: 4 tools, no errors\n" {
 		t.Errorf("%+v", o)
@@ -83,6 +84,7 @@ func TestStatementsOfTheHelpDeskAreKnownToItsDatabase(t *testing.T) {
 }
 
 func TestTicketsAreOpenedFoundAndClosed(t *testing.T) {
+	t.Parallel()
 	f := helpdesk(t)
 	s, db := f.serve(), f.own()
 	type ticket struct {
@@ -112,6 +114,7 @@ func TestTicketsAreOpenedFoundAndClosed(t *testing.T) {
 }
 
 func TestTicketsAreClosedAllOrNone(t *testing.T) {
+	t.Parallel()
 	f := helpdesk(t)
 	s, db := f.serve(), f.own()
 	expectText(t, s.call("close_tickets", object{"ids": []int{1, 99}, "remark": "done"}), true, "some of these tickets do not exist or are closed already")
@@ -121,6 +124,7 @@ func TestTicketsAreClosedAllOrNone(t *testing.T) {
 }
 
 func TestCallersStatementsReadOnly(t *testing.T) {
+	t.Parallel()
 	f := helpdesk(t)
 	s, db := f.serve(), f.own()
 	var rows []object

@@ -116,6 +116,7 @@ func (f *folder) must(err error) {
 }
 
 func TestEveryKindOfChangeIsFollowedWithoutAFailedCall(t *testing.T) {
+	t.Parallel()
 	f := example(t, "invoices")
 	f.write("version.hcl", version(1))
 	f.git("init", "-q")
@@ -190,6 +191,7 @@ func (m *mounted) swap(files map[string]string) {
 }
 
 func TestMountedConfigMapIsFollowedWithoutAFailedCall(t *testing.T) {
+	t.Parallel()
 	origin := example(t, "invoices")
 	f := &mounted{folder: &folder{t: t, path: t.TempDir(), env: origin.env}}
 	files := func(n int) map[string]string {

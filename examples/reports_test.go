@@ -36,6 +36,7 @@ func testedFolders(t *testing.T) (folders []string) {
 }
 
 func TestTestsOpenNoSocketAndStartNoProgram(t *testing.T) {
+	t.Parallel()
 	strace := needs(t, "HATCHEL_TEST_STRACE")
 	for _, name := range testedFolders(t) {
 		t.Run(name, func(t *testing.T) {
@@ -68,6 +69,7 @@ func TestTestsOpenNoSocketAndStartNoProgram(t *testing.T) {
 }
 
 func TestTestsNeedNoNetwork(t *testing.T) {
+	t.Parallel()
 	unshare, options := needs(t, "HATCHEL_TEST_UNSHARE"), "-n"
 	if os.Getuid() != 0 {
 		options = "-rn"
@@ -118,6 +120,7 @@ func (f *folder) report(code int, args ...string) string {
 }
 
 func TestReportsAreValidJUnit(t *testing.T) {
+	t.Parallel()
 	xmllint, schemas := needs(t, "HATCHEL_TEST_XMLLINT"), needs(t, "HATCHEL_TEST_JUNIT")
 	all := newReported(t)
 	all.report(1, "--junit", "all.xml")
@@ -135,6 +138,7 @@ func TestReportsAreValidJUnit(t *testing.T) {
 }
 
 func TestReportsAreReadByTheTestHarnessOfPerl(t *testing.T) {
+	t.Parallel()
 	prove := needs(t, "HATCHEL_TEST_PROVE")
 	f := newReported(t)
 	harness := func(folder string) (string, error) {
@@ -174,6 +178,7 @@ func read(t *testing.T, command, kind, report string) string {
 }
 
 func TestReportsAreReadByAParserOfTAP(t *testing.T) {
+	t.Parallel()
 	command := needs(t, "HATCHEL_TEST_REPORTS")
 	found := read(t, command, "tap", newReported(t).report(1, "--format", "tap"))
 	want := map[string]any{"ok": false, "count": 3.0, "pass": 2.0, "fail": 1.0, "skip": 1.0, "names": []any{
@@ -187,6 +192,7 @@ func TestReportsAreReadByAParserOfTAP(t *testing.T) {
 
 // TestAnnotationsAreThoseOfTheLibraryOfGitHub compares them without the order of their properties.
 func TestAnnotationsAreThoseOfTheLibraryOfGitHub(t *testing.T) {
+	t.Parallel()
 	command, f := needs(t, "HATCHEL_TEST_REPORTS"), newReported(t)
 	parts := func(annotations string) (all [][]string) {
 		for line := range strings.Lines(annotations) {

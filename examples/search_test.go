@@ -38,6 +38,7 @@ func wrapped(tool string, arguments any) object { return object{"name": tool, "a
 // TestOfficialClientCallsToolsThatItFinds uses the toolset with the search block over each transport in each era: the
 // call that an executor holds has the progress, the questions, the cursors and the end that it has by its own name.
 func TestOfficialClientCallsToolsThatItFinds(t *testing.T) {
+	t.Parallel()
 	for name, dial := range map[string]func(f *folder) sdk.Transport{
 		"http": func(f *folder) sdk.Transport {
 			return &sdk.StreamableClientTransport{Endpoint: f.serve().url + "/all"}

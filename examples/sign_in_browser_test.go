@@ -107,6 +107,7 @@ func (s *signInBrowser) forgetPerson() {
 // TestPeopleSignInWithABrowser goes from the consent page over the provider to programs, in both colours and widths, and
 // to the console.
 func TestPeopleSignInWithABrowser(t *testing.T) {
+	t.Parallel()
 	s := openSignIn(t)
 	for _, width := range []int64{380, 1100} {
 		s.do(chromedp.EmulateViewport(width, 720))

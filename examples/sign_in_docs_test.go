@@ -117,6 +117,7 @@ func isNamed(n ast.Node, name string) bool {
 
 // Every page that says why nobody is signed in is explained.
 func TestTheGuideExplainsEveryErrorOfASignIn(t *testing.T) {
+	t.Parallel()
 	var guide string
 	for _, page := range []string{"sign-in.md", "sign-in-clients.md", "sign-in-providers.md"} {
 		guide += strings.Join(strings.Fields(readPage(t, "../docs/"+page).src), " ")
@@ -142,6 +143,7 @@ var foreignText = regexp.MustCompile(`^\| \(a page of`)
 
 // The texts that the guide explains are those of the pages.
 func TestTheGuideQuotesThePagesOfASignIn(t *testing.T) {
+	t.Parallel()
 	texts, quoted := strings.ToLower(strings.Join(strings.Fields(signInTexts(t)), " ")), 0
 	check := func(page, text string) {
 		quoted++

@@ -105,6 +105,7 @@ func needsTypeScript(t *testing.T) {
 }
 
 func TestOfficialTypeScriptClientsUseEveryFeature(t *testing.T) {
+	t.Parallel()
 	needsTypeScript(t)
 	for _, words := range [][]string{{"client", "2026-07-28"}, {"client", "2025-11-25"}, {"sdk", "2025-11-25"}} {
 		for transport, target := range map[string]func(f *folder) []string{

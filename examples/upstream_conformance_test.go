@@ -80,6 +80,7 @@ var differs = map[string]string{
 // TestAServerBehindHatchelPassesWhatItPassesAlone imports every tool of a conformance server and examines both. What the
 // server alone fails says nothing about Hatchel.
 func TestAServerBehindHatchelPassesWhatItPassesAlone(t *testing.T) {
+	t.Parallel()
 	needsSuite(t)
 	seen := make(chan string, 1000) // names of scenarios that differ
 	sample := sampletest.Of(t, 2, frontedServers)

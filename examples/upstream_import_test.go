@@ -91,6 +91,7 @@ func startTeamServers(t *testing.T) string {
 // is disabled and one of an old transport. The directory is served, no file has a credential, and another import changes
 // no byte.
 func TestTheServersOfATeamMoveWithOneCommand(t *testing.T) {
+	t.Parallel()
 	f := realServers(t, "http://127.0.0.1:1")
 	url := startTeamServers(t)
 	var file struct {

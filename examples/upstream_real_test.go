@@ -175,6 +175,7 @@ var notImported = map[string]string{
 // import says, and calls every tool of each. Clients get what the server alone answers. Then it kills one of their
 // processes while it is called.
 func TestRealServersBehindHatchelAnswerAsTheyDoAlone(t *testing.T) {
+	t.Parallel()
 	f := realServers(t, startKubernetes(t))
 	f.fill()
 	imported := f.run("import", "mcp", ".mcp.json", "-o", "tools", "--start", "--all")

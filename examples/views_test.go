@@ -339,6 +339,7 @@ func (h *viewHost) awaitHeight() {
 
 // TestViewsLookAsInTheDocumentation takes the pictures of docs/images, with -update.
 func TestViewsLookAsInTheDocumentation(t *testing.T) {
+	t.Parallel()
 	if !*update {
 		t.Skip("pictures are taken with -update")
 	}

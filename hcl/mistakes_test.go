@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	. "hatchel/hcl"
+	"hatchel/internal/sampletest"
 )
 
 // languages are files in which @ is a text of one of the languages of a configuration.
@@ -123,7 +124,7 @@ func requireLinear(t *testing.T, repeated map[string][]string) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	for language, kinds := range repeated {
-		for _, kind := range kinds {
+		for _, kind := range sampletest.Of(t, 1+len(kinds)/3, kinds) {
 			measure := func(n int, best *cost) {
 				var text strings.Builder
 				for i := range n {

@@ -59,6 +59,7 @@ func readHealth(t *testing.T, r *replica, key string, header ...string) (members
 }
 
 func TestHealthIsShownToWhomTheServerAllowsIt(t *testing.T) {
+	t.Parallel()
 	r, _ := startConfig(t, `
 auth {
   api_key "ada" {
@@ -98,6 +99,7 @@ tool "count" {
 // TestAClientBehindNginxIsKnownByItsAddress sends calls from two addresses of this machine through the
 // nginx that docs/running.md shows.
 func TestAClientBehindNginxIsKnownByItsAddress(t *testing.T) {
+	t.Parallel()
 	r, dir := startConfig(t, `
 server {
   trusted_proxies {
@@ -140,6 +142,7 @@ tool "plain" {
 }
 
 func TestKeysRotateUnderOneName(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "key")
 	if err := os.WriteFile(file, []byte(apiKeyOf("fay")+"\n"), 0o600); err != nil {
 		t.Fatal(err)

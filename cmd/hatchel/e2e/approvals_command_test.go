@@ -17,6 +17,7 @@ import (
 )
 
 func TestTheCommandDecidesWhileAServerRuns(t *testing.T) {
+	t.Parallel()
 	forEachState(t, func(t *testing.T, o *approvalServer, environ []string) {
 		id, answered := o.requestApproval("eve", "refund", `{"amount":500,"note":"a b"}`)
 		code, out, errs := o.runCommand(environ, "approvals", "list")
@@ -56,6 +57,7 @@ func TestTheCommandDecidesWhileAServerRuns(t *testing.T) {
 }
 
 func TestARejectionOfTheCommandReachesTheCaller(t *testing.T) {
+	t.Parallel()
 	o := startApprovalServer(t)
 	id, answered := o.requestApproval("eve", "refund", `{"amount":500}`)
 	if code, out, errs := o.runCommand(nil, "approvals", "reject", id, "--reason", "ask me first", "--json"); code != 0 || !json.Valid([]byte(out)) {
@@ -122,6 +124,7 @@ func TestADecisionThatTheServerCannotRecordIsNotMade(t *testing.T) {
 }
 
 func TestOneOfConcurrentCommandsDecides(t *testing.T) {
+	t.Parallel()
 	o := startApprovalServer(t)
 	id, answered := o.requestApproval("eve", "refund", `{"amount":500}`)
 	var all sync.WaitGroup
@@ -150,6 +153,7 @@ func TestOneOfConcurrentCommandsDecides(t *testing.T) {
 }
 
 func TestArgumentsCannotControlTheTerminal(t *testing.T) {
+	t.Parallel()
 	o := startApprovalServer(t)
 	evil := "\x1b[2J\x1b]0;x\a\u009b31m\u202egnp\u200b\r\x7f"
 	arguments, err := json.Marshal(map[string]any{"amount": 500, "note": evil})
@@ -175,6 +179,7 @@ func TestArgumentsCannotControlTheTerminal(t *testing.T) {
 }
 
 func TestTheShellCompletesIDs(t *testing.T) {
+	t.Parallel()
 	o := startApprovalServer(t)
 	id, _ := o.requestApproval("eve", "refund", `{"amount":500}`)
 	for _, verb := range []string{"show", "approve", "reject"} {
@@ -184,6 +189,7 @@ func TestTheShellCompletesIDs(t *testing.T) {
 }
 
 func TestTheCommandDecidesOverHTTP(t *testing.T) {
+	t.Parallel()
 	o := startApprovalServer(t)
 	id, answered := o.requestApproval("eve", "refund", `{"amount":500}`)
 	as := func(who string) []string { return []string{"HATCHEL_KEY=" + apiKeyOf(who)} }
@@ -224,6 +230,7 @@ func TestTheCommandDecidesOverHTTP(t *testing.T) {
 }
 
 func TestAListWithoutOnesOwnCallsSaysSo(t *testing.T) {
+	t.Parallel()
 	o := startApprovalServer(t)
 	o.requestApproval("ann", "refund", `{"amount":500}`)
 	code, out, errs := o.runCommand([]string{"HATCHEL_KEY=" + apiKeyOf("ann")}, "approvals", "list", "--server", o.url)
@@ -234,6 +241,7 @@ func TestAListWithoutOnesOwnCallsSaysSo(t *testing.T) {
 }
 
 func TestACommandWithoutAKeySaysWhereToPutIt(t *testing.T) {
+	t.Parallel()
 	o := newApprovalServer(t, "console {}\nstate { sqlite = \"state.db\" }")
 	o.replica = startReplica(t, o.dir, "")
 	for _, command := range []string{"events", "console"} {
@@ -246,6 +254,7 @@ func TestACommandWithoutAKeySaysWhereToPutIt(t *testing.T) {
 }
 
 func TestConnectionFailuresAreExplained(t *testing.T) {
+	t.Parallel()
 	o := newApprovalServer(t, "")
 	environ := []string{"HATCHEL_KEY=" + apiKeyOf("bob")}
 	seen := make(chan string, 10)
@@ -291,6 +300,7 @@ func TestConnectionFailuresAreExplained(t *testing.T) {
 }
 
 func TestADirectoryWithoutStateIsReported(t *testing.T) {
+	t.Parallel()
 	o := newApprovalServer(t, `state { sqlite = "state.db" }`)
 	code, _, errs := o.runCommand(nil, "approvals", "list")
 	if checkContains(t, errs, "state.db cannot be read", "--server"); code != 1 {
@@ -309,6 +319,7 @@ func TestADirectoryWithoutStateIsReported(t *testing.T) {
 }
 
 func TestInvalidIDsAreReported(t *testing.T) {
+	t.Parallel()
 	o := startApprovalServer(t)
 	for _, c := range []struct {
 		args []string
@@ -336,6 +347,7 @@ func TestInvalidIDsAreReported(t *testing.T) {
 // Errors in the configuration, and secrets that are missing on the machine of the approver, matter
 // only when they hide where the state is.
 func TestErrorsInToolsDoNotPreventDecisions(t *testing.T) {
+	t.Parallel()
 	for name, state := range map[string]string{
 		"with a state block": `state { sqlite = "state.db" }`, "with a key alone": `state { key = secret.shop }`, "without a state block": "",
 	} {
@@ -366,6 +378,7 @@ func TestErrorsInToolsDoNotPreventDecisions(t *testing.T) {
 // A state block with errors is not ignored: an older state in the default file belongs to another
 // server.
 func TestErrorsInTheStateBlockPreventDecisions(t *testing.T) {
+	t.Parallel()
 	for _, state := range []string{
 		`state { sqlite = var.nowhere }`, `state "x" { sqlite = "state.db" }`, `state = { sqlite = "state.db" }`, `stat { sqlite = "state.db" }`, `state { sqlit = "state.db" }`,
 		"state { sqlite = \"state.db\" }\nstate { sqlite = \"other.db\" }", "state {\nsqlite = \"state.db\"\npostgres = \"postgres://u@127.0.0.1:1/x\"\n}",
@@ -382,6 +395,7 @@ func TestErrorsInTheStateBlockPreventDecisions(t *testing.T) {
 }
 
 func TestTheStateFlagSelectsTheFile(t *testing.T) {
+	t.Parallel()
 	o := newApprovalServer(t, "")
 	o.replica = startReplica(t, o.dir, "", "--state", filepath.Join(o.dir, "own.db"))
 	id, answered := o.requestApproval("eve", "refund", `{"amount":500}`)
@@ -395,6 +409,7 @@ func TestTheStateFlagSelectsTheFile(t *testing.T) {
 }
 
 func TestFlagsMayPrecedeTheSubcommand(t *testing.T) {
+	t.Parallel()
 	o := startApprovalServer(t)
 	id, _ := o.requestApproval("eve", "refund", `{"amount":500}`)
 	for _, args := range [][]string{{"--json", "list"}, {"list", "--json"}, {"-C", ".", "--json", "show", id}} {

@@ -12,6 +12,7 @@ import (
 )
 
 func TestAnApprovedCallRuns(t *testing.T) {
+	t.Parallel()
 	o := startApprovalServer(t)
 	id, answered := o.requestApproval("eve", "refund", `{"amount":500,"note":"x"}`)
 	status, body := o.do("bob", http.MethodGet, "/approvals/"+strings.ToLower(id), "")
@@ -35,6 +36,7 @@ func TestAnApprovedCallRuns(t *testing.T) {
 }
 
 func TestARejectedCallAnswersWithTheReason(t *testing.T) {
+	t.Parallel()
 	o := startApprovalServer(t)
 	id, answered := o.requestApproval("eve", "refund", `{"amount":500}`)
 	if status, body := o.do("ann", http.MethodPost, "/approvals/"+id+"/reject", `{"reason": "not this week"}`); status != http.StatusOK {
@@ -45,6 +47,7 @@ func TestARejectedCallAnswersWithTheReason(t *testing.T) {
 }
 
 func TestRequestsThatMayNotDecideAreRefused(t *testing.T) {
+	t.Parallel()
 	o := startApprovalServer(t)
 	id, _ := o.requestApproval("eve", "refund", `{"amount":500}`)
 	guarded := o.startCall("ann", "guarded", `{}`)
@@ -124,6 +127,7 @@ func TestRequestsThatMayNotDecideAreRefused(t *testing.T) {
 }
 
 func TestCallersCannotDecideTheirOwnCalls(t *testing.T) {
+	t.Parallel()
 	o := startApprovalServer(t)
 	id, answered := o.requestApproval("ann", "refund", `{"amount":500}`)
 	for _, verb := range []string{"approve", "reject"} {
@@ -139,6 +143,7 @@ func TestCallersCannotDecideTheirOwnCalls(t *testing.T) {
 }
 
 func TestOneOfConcurrentDecisionsWins(t *testing.T) {
+	t.Parallel()
 	o := startApprovalServer(t)
 	id, _ := o.requestApproval("eve", "refund", `{"amount":500}`)
 	type answer struct {
@@ -189,6 +194,7 @@ func TestOneOfConcurrentDecisionsWins(t *testing.T) {
 }
 
 func TestAnExpiredApprovalCannotBeDecided(t *testing.T) {
+	t.Parallel()
 	o := startApprovalServer(t)
 	answered := o.startCall("eve", "brief", `{}`)
 	checkContains(t, <-answered, "which expired")
@@ -211,6 +217,7 @@ func TestAnExpiredApprovalCannotBeDecided(t *testing.T) {
 }
 
 func TestDecisionsOverHTTPRequireAnApprovalsBlock(t *testing.T) {
+	t.Parallel()
 	o := newApprovalServer(t, "")
 	o.writeConfig("tool \"t\" {\n  description = \"x\"\n  text = \"x\"\n}\n")
 	o.replica = startReplica(t, o.dir, "")
@@ -222,6 +229,7 @@ func TestDecisionsOverHTTPRequireAnApprovalsBlock(t *testing.T) {
 }
 
 func TestAnEmptyListIsJSON(t *testing.T) {
+	t.Parallel()
 	o := startApprovalServer(t)
 	id, answered := o.requestApproval("ann", "refund", `{"amount":500}`)
 	for who, why := range map[string]string{"ann": "it is a call of her own", "eve": "she decides about nothing"} {

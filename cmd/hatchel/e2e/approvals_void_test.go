@@ -12,6 +12,7 @@ import (
 
 // A reload voids the pending approvals of changed tools, and approvers are told why.
 func TestAVoidedApprovalCannotBeDecided(t *testing.T) {
+	t.Parallel()
 	forEachState(t, func(t *testing.T, o *approvalServer, environ []string) {
 		stays := o.startCall("ann", "guarded", `{}`)
 		kept := o.awaitPending("bob", 1)[0].ID

@@ -22,6 +22,7 @@ func getPage(t *testing.T, url string) (status int, location string) {
 }
 
 func TestAConsoleHasAnAddressOfItsOwn(t *testing.T) {
+	t.Parallel()
 	own, tool := freeAddress(t), "tool \"greet\" {\n  description = \"d\"\n  text = \"Hello\"\n}\n"
 	r, dir := startConfig(t, tool+"console { listen = \""+own+"\" }\n")
 	for _, want := range []struct {

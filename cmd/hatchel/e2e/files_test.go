@@ -309,6 +309,7 @@ func randomBytes(n int) []byte {
 }
 
 func TestFilesReachBackendsByteForByte(t *testing.T) {
+	t.Parallel()
 	f := startFileServer(t)
 	content := randomBytes(3<<20 + 17)
 	sum := sha256.Sum256(content)
@@ -416,6 +417,7 @@ func TestFilesReachBackendsByteForByte(t *testing.T) {
 }
 
 func TestFilesAreVisibleToTheirOwnerOnly(t *testing.T) {
+	t.Parallel()
 	f := startFileServer(t)
 	up := f.upload("a.txt", "text/plain", []byte("hers"))
 	unknown := "file_" + strings.Repeat("a", 26)
@@ -469,6 +471,7 @@ func TestFilesAreVisibleToTheirOwnerOnly(t *testing.T) {
 }
 
 func TestUploadsAreValidated(t *testing.T) {
+	t.Parallel()
 	f := startFileServer(t)
 	large := int64(20<<20 + 1)
 	for name, body := range map[string]io.Reader{"too large by Content-Length": bytes.NewReader(make([]byte, large)), "too large without Content-Length": io.LimitReader(zeroReader{}, large)} {
@@ -529,6 +532,7 @@ func TestUploadsAreValidated(t *testing.T) {
 // A signed URL gives access to the file, so that the audit log hides its signature wherever it
 // occurs.
 func TestSignedURLsAreNotInTheAuditLog(t *testing.T) {
+	t.Parallel()
 	f := startFileServer(t)
 	up := f.upload("a.txt", "text/plain", []byte("hers"))
 	if text, failed := f.call(annasKey, "told", fmt.Sprintf(`{"scan":{"file_id":%q}}`, up.ID)); !failed || !strings.Contains(text, "500") {
@@ -549,6 +553,7 @@ func TestSignedURLsAreNotInTheAuditLog(t *testing.T) {
 // Every upload, download and removal has a record before it takes effect, and no record contains a
 // signature.
 func TestEveryUseOfAFileIsRecorded(t *testing.T) {
+	t.Parallel()
 	f := startFileServer(t)
 	log := filepath.Join(f.dir, "audit.jsonl")
 	written := func(want string) bool {
@@ -654,6 +659,7 @@ func TestEveryUseOfAFileIsRecorded(t *testing.T) {
 }
 
 func TestAFileRemovedDuringACallIsReported(t *testing.T) {
+	t.Parallel()
 	f := startFileServer(t)
 	up := f.upload("a.txt", "text/plain", []byte("hers"))
 	f.archive.busy, f.archive.gone = true, func() {
@@ -684,6 +690,7 @@ func (zeroReader) Read(p []byte) (int, error) {
 }
 
 func TestAFormHasOneFile(t *testing.T) {
+	t.Parallel()
 	f := startFileServer(t)
 	form := func(parts ...string) (*http.Response, []byte) {
 		var body bytes.Buffer
@@ -735,6 +742,7 @@ func TestAFormHasOneFile(t *testing.T) {
 }
 
 func TestATicketAllowsOneUploadWithoutCredentials(t *testing.T) {
+	t.Parallel()
 	f := startFileServer(t)
 	res, said := f.send("POST", "/files/uploads", strings.NewReader(`{"filename":"scan.txt","content_type":"text/plain"}`), "X-Api-Key", annasKey)
 	var ticket struct {
@@ -765,6 +773,7 @@ func TestATicketAllowsOneUploadWithoutCredentials(t *testing.T) {
 
 // A process that is killed during an upload leaves no readable file. Complete files survive.
 func TestAnUploadOfAKilledProcessIsRemoved(t *testing.T) {
+	t.Parallel()
 	f := startFileServer(t)
 	kept := f.upload("kept.bin", "", randomBytes(1<<20))
 	in, out := io.Pipe()

@@ -120,6 +120,7 @@ func greet(t *testing.T, url, name, pin string) rpcResponse {
 const sqliteState = "state { sqlite = \"state.db\" }\n"
 
 func TestAHookDeliversWhatItSelects(t *testing.T) {
+	t.Parallel()
 	ops := startReceiver(t, 200)
 	r, _ := startHooks(t, ops, "", sqliteState, `
 on "tool_result" {
@@ -161,6 +162,7 @@ on "server" { notify = ["ops"] }
 }
 
 func TestEventsBeyondTheLimitOfAHookAreCounted(t *testing.T) {
+	t.Parallel()
 	ops := startReceiver(t, 200)
 	r, _ := startHooks(t, ops, "", sqliteState, `
 on "tool_result" {
@@ -185,6 +187,7 @@ on "tool_result" {
 }
 
 func TestAReloadAddsAndRemovesHooks(t *testing.T) {
+	t.Parallel()
 	const onResult = `
 on "tool_result" {
   notify = ["ops"]
@@ -215,6 +218,7 @@ on "reload" {
 }
 
 func TestAHookIsDeliveredWhenItsReceiverIsBack(t *testing.T) {
+	t.Parallel()
 	ops := startReceiver(t, 503)
 	r, _ := startHooks(t, ops, "", sqliteState, `
 on "tool_result" {
@@ -231,6 +235,7 @@ on "tool_result" {
 }
 
 func TestAConditionThatFailsStopsNoCall(t *testing.T) {
+	t.Parallel()
 	ops := startReceiver(t, 200)
 	r, _ := startHooks(t, ops, "", sqliteState+"telemetry {\n  metrics {}\n}\n", `
 on "tool_call" {
@@ -254,6 +259,7 @@ on "tool_call" {
 
 // Two processes with one database have one limit, and one of them delivers.
 func TestProcessesShareTheLimitOfAHook(t *testing.T) {
+	t.Parallel()
 	database := emptySchema(t)
 	ops := startReceiver(t, 200)
 	const each = 20
@@ -300,6 +306,7 @@ on "tool_result" {
 
 // A decision is noticed by every process, and the end of a task by those that follow it. A hook counts each once.
 func TestADecisionThatSeveralProcessesNoticeCountsOnce(t *testing.T) {
+	t.Parallel()
 	database := emptySchema(t)
 	ops := startReceiver(t, 200)
 	hooks := `

@@ -43,6 +43,7 @@ tool "pay" {
 // Calls run in a real database as who requests them: what a cache has, what an approver is shown, what is done after a
 // restart, and what is recorded. An instance that is down fails its own callers.
 func TestCallsRunInADatabaseAsWhoRequestsThem(t *testing.T) {
+	t.Parallel()
 	address, db := postgrestest.Schema(t)
 	if _, err := db.Exec(t.Context(), "CREATE TABLE paid (tenant text)"); err != nil {
 		t.Fatal(err)

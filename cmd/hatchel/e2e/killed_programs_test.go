@@ -34,6 +34,7 @@ func countSleeps(mark string) (n int) {
 
 // Programs of tools, of secrets and of git end within a second of the server, which has no time to end them.
 func TestNoProgramOutlivesAKilledServer(t *testing.T) {
+	t.Parallel()
 	const call = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},` +
 		`"clientInfo":{"name":"c","version":"1"}}}` + "\n" + `{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n" +
 		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":{}}}` + "\n"

@@ -189,6 +189,7 @@ func (s *observed) metric(t *testing.T, name string) string {
 }
 
 func TestAStandardErrorThatNobodyReadsStopsNothing(t *testing.T) {
+	t.Parallel()
 	s := startObserved(t, "--listen", "127.0.0.1:0", "--log-level", "debug")
 	s.calls(t, 4000)
 	s.configure(t, strings.Replace(logReaderConfig, "Answer ok.", "Answer ok, again.", 1))
@@ -205,6 +206,7 @@ func TestAStandardErrorThatNobodyReadsStopsNothing(t *testing.T) {
 }
 
 func TestLinesThatWereDroppedAreCountedInTheLogWhenItIsReadAgain(t *testing.T) {
+	t.Parallel()
 	s := startObserved(t, "--listen", "127.0.0.1:0", "--log-level", "debug")
 	s.calls(t, 4000)
 	lines := bufio.NewScanner(s.stderr)
@@ -220,6 +222,7 @@ func TestLinesThatWereDroppedAreCountedInTheLogWhenItIsReadAgain(t *testing.T) {
 }
 
 func TestAStandardErrorThatIsClosedStopsNothing(t *testing.T) {
+	t.Parallel()
 	s := startObserved(t, "--listen", "127.0.0.1:0")
 	s.stderr.Close()
 	s.calls(t, 20)
@@ -230,6 +233,7 @@ func TestAStandardErrorThatIsClosedStopsNothing(t *testing.T) {
 }
 
 func TestAStandardErrorThatIsAFullDiskStopsNothing(t *testing.T) {
+	t.Parallel()
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -283,6 +287,7 @@ func (s *observed) awaitReply(t *testing.T, id int) {
 }
 
 func TestOverStandardStreamsALogThatNobodyReadsStopsNothing(t *testing.T) {
+	t.Parallel()
 	for _, closed := range []bool{false, true} {
 		t.Run(fmt.Sprintf("closed=%t", closed), func(t *testing.T) {
 			s := startObserved(t, "--stdio", "--log-level", "debug")
@@ -301,6 +306,7 @@ func TestOverStandardStreamsALogThatNobodyReadsStopsNothing(t *testing.T) {
 }
 
 func TestAStandardOutputThatIsClosedEndsTheServerInOrder(t *testing.T) {
+	t.Parallel()
 	s := startObserved(t, "--stdio")
 	s.initialize(t)
 	s.startSleep(t)
@@ -317,6 +323,7 @@ func TestAStandardOutputThatIsClosedEndsTheServerInOrder(t *testing.T) {
 }
 
 func TestAStandardOutputThatNobodyReadsEndsAtTheSecondSignal(t *testing.T) {
+	t.Parallel()
 	s := startObserved(t, "--stdio")
 	go io.Copy(io.Discard, s.stderr)
 	s.initialize(t)
@@ -366,6 +373,7 @@ func (s *observed) stall(t *testing.T, request string) {
 }
 
 func TestStandardStreamsThatNobodyReadsEndAtTheSecondSignal(t *testing.T) {
+	t.Parallel()
 	s := startObserved(t, "--stdio", "--log-level", "debug")
 	s.initialize(t)
 	const call = `{"name":"t","arguments":{}}`
@@ -385,6 +393,7 @@ func TestStandardStreamsThatNobodyReadsEndAtTheSecondSignal(t *testing.T) {
 }
 
 func TestTheEndOfStandardInputEndsProgramsThatIgnoreSignals(t *testing.T) {
+	t.Parallel()
 	s := startObserved(t, "--stdio")
 	go io.Copy(io.Discard, s.stderr)
 	s.initialize(t)

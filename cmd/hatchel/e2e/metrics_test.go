@@ -59,6 +59,7 @@ tool "greet" {
 `
 
 func TestMetricsAreReadByWhomTheirRuleAllows(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		block string
 		want  map[string]int // by the caller
@@ -86,6 +87,7 @@ func TestMetricsAreReadByWhomTheirRuleAllows(t *testing.T) {
 }
 
 func TestAnEndpointWithoutItsBlockIsNotFoundAndTheAnswerSaysSo(t *testing.T) {
+	t.Parallel()
 	without, _ := startConfig(t, metricsConfig)
 	elsewhere, _ := startConfig(t, metricsConfig+"telemetry {\n  metrics { listen = \"127.0.0.1:0\" }\n}\n")
 	for address, want := range map[string]string{
@@ -115,6 +117,7 @@ func freeAddress(t *testing.T) string {
 }
 
 func TestMetricsHaveAnAddressOfTheirOwn(t *testing.T) {
+	t.Parallel()
 	first, second := freeAddress(t), freeAddress(t)
 	block := func(arguments string) string {
 		return metricsConfig + "telemetry {\n  metrics {\n" + arguments + "\n}\n}\n"
@@ -194,6 +197,7 @@ func TestMetricsHaveAnAddressOfTheirOwn(t *testing.T) {
 }
 
 func TestMetricsOfAServerOverStdioHaveAnAddress(t *testing.T) {
+	t.Parallel()
 	dir, address := t.TempDir(), freeAddress(t)
 	config := `
 telemetry {
@@ -243,6 +247,7 @@ tool "greet" {
 
 // TestSessionsAreMeasured opens a session and deletes it.
 func TestSessionsAreMeasured(t *testing.T) {
+	t.Parallel()
 	r, _ := startConfig(t, metricsConfig+"telemetry {\n  metrics { allow = \"true\" }\n}\n")
 	send := func(method, session, body string) http.Header {
 		q, err := http.NewRequest(method, r.url+"/mcp", strings.NewReader(body))

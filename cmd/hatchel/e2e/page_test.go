@@ -76,6 +76,7 @@ tool "walk" {
 
 // Each page is asked of the other one of two processes, which share a state.
 func TestEveryRowIsDeliveredOnceByTwoProcessesOnEachEngine(t *testing.T) {
+	t.Parallel()
 	for engine, connection := range map[string]string{
 		"sqlite":   `connection "sqlite" "desk" { file = "desk.db" }`,
 		"postgres": `connection "postgres" "desk" { url = secret.state }`,

@@ -15,6 +15,7 @@ import (
 )
 
 func TestAnApprovalReleasesACallOfAnotherProcess(t *testing.T) {
+	t.Parallel()
 	b := startReplicatedServer(t)
 	ways := map[string]func(decides *replica, id string) error{
 		"over HTTP": func(decides *replica, id string) error {
@@ -90,6 +91,7 @@ func TestAnApprovalReleasesACallOfAnotherProcess(t *testing.T) {
 // A caller whose process was killed repeats the call through another process. The approval is not
 // requested again, and is used once.
 func TestAnApprovalOutlivesTheProcessOfItsCall(t *testing.T) {
+	t.Parallel()
 	b := startReplicatedServer(t)
 	gone := b.through(b.replicas[0]).startCall("eve", "refund", `{"amount":500}`)
 	id := b.awaitPending("bob", 1)[0].ID
@@ -155,6 +157,7 @@ func TestAnApprovalOutlivesTheProcessOfItsCall(t *testing.T) {
 // A task of one process is decided in another and read in a third. A second task is cancelled
 // through another process.
 func TestATaskThatWaitsForAnApprovalIsVisibleInEveryProcess(t *testing.T) {
+	t.Parallel()
 	b := startReplicatedServer(t)
 	begin := func(amount int) (id, asked string) {
 		t.Helper()
@@ -196,6 +199,7 @@ func TestATaskThatWaitsForAnApprovalIsVisibleInEveryProcess(t *testing.T) {
 }
 
 func TestAFileIsAvailableInEveryProcess(t *testing.T) {
+	t.Parallel()
 	b := startReplicatedServer(t)
 	put := func(to *replica, text string) (id string) {
 		t.Helper()

@@ -54,6 +54,7 @@ func runHatchel(t *testing.T, database string, arguments ...string) (out string,
 // Three processes write one audit log while they are called and killed. Every answered call has a
 // record, and the commands read it.
 func TestAllProcessesShareOneAuditLog(t *testing.T) {
+	t.Parallel()
 	database, dir := emptySchema(t), writeAuditConfig(t)
 	var mu sync.Mutex
 	answered := map[string]bool{}
@@ -128,6 +129,7 @@ func TestAllProcessesShareOneAuditLog(t *testing.T) {
 // While the audit database is unavailable calls are refused and /readyz reports it. The server
 // recovers, and never shows the address.
 func TestCallsAreRefusedWhileTheAuditDatabaseIsUnavailable(t *testing.T) {
+	t.Parallel()
 	database := emptySchema(t)
 	u, err := url.Parse(database)
 	if err != nil {

@@ -50,11 +50,13 @@ func countAdmitted(t *testing.T, all []*replica, calls int) int {
 }
 
 func TestProcessesWithAFileShareOneRate(t *testing.T) {
+	t.Parallel()
 	dir, file := writeRateConfig(t, ""), filepath.Join(t.TempDir(), "state.db")
 	testSharedRate(t, func() *replica { return startReplica(t, dir, "", "--state", file) })
 }
 
 func TestProcessesWithADatabaseShareOneRate(t *testing.T) {
+	t.Parallel()
 	dir, database := writeRateConfig(t, "secret \"state\" { env = \"STATE\" }\nstate { postgres = secret.state }\n"), emptySchema(t)
 	testSharedRate(t, func() *replica { return startReplica(t, dir, database) })
 }

@@ -14,6 +14,7 @@ import (
 )
 
 func TestACallResumesInAnyProcessOnce(t *testing.T) {
+	t.Parallel()
 	rs := startReplicas(t)
 	served := map[string]bool{}
 	for i := range 6 {
@@ -57,6 +58,7 @@ func TestACallResumesInAnyProcessOnce(t *testing.T) {
 }
 
 func TestAnIdempotencyKeyIsKnownToEveryProcess(t *testing.T) {
+	t.Parallel()
 	rs := startReplicas(t)
 	for range 6 {
 		if got := buy(t, rs.url, "one"); got.text() != "bought" {
@@ -80,6 +82,7 @@ func TestAnIdempotencyKeyIsKnownToEveryProcess(t *testing.T) {
 }
 
 func TestATaskIsAvailableThroughAnyProcess(t *testing.T) {
+	t.Parallel()
 	rs := startReplicas(t)
 	begun := callTool(t, rs.url, "quiz")
 	if begun.Result.ResultType != "task" {
@@ -110,6 +113,7 @@ func TestATaskIsAvailableThroughAnyProcess(t *testing.T) {
 }
 
 func TestACancellationReachesTheProcessOfTheTask(t *testing.T) {
+	t.Parallel()
 	rs := startReplicas(t)
 	begun := callTool(t, rs.url, "hold")
 	awaitEvent(t, rs.bank.started)
@@ -250,6 +254,7 @@ func (l *proxy) disconnect() {
 }
 
 func TestAnUnavailableStateIsReportedAndRecovers(t *testing.T) {
+	t.Parallel()
 	database, err := url.Parse(emptySchema(t))
 	if err != nil {
 		t.Fatal(err)

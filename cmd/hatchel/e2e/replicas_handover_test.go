@@ -14,6 +14,7 @@ import (
 
 // A call that waits for its user outlives every process that it was in, whenever the user answers.
 func TestReplicasHandOverACallThatWaitsForItsUser(t *testing.T) {
+	t.Parallel()
 	for _, kind := range clientKinds {
 		if !kind.resumes() {
 			continue // its calls do not wait, or a second stop in a row finds a stream without an event to return from

@@ -199,6 +199,7 @@ func repeatUntilHeard(t *testing.T, c officialClient, want string, change func(i
 
 // The inspector is a client of its own for every command, whose requests reach different processes.
 func TestReplicasServeTheInspector(t *testing.T) {
+	t.Parallel()
 	words := strings.Fields(os.Getenv("HATCHEL_TEST_INSPECTOR"))
 	if len(words) == 0 {
 		t.Skip("HATCHEL_TEST_INSPECTOR is not set")

@@ -15,6 +15,7 @@ import (
 )
 
 func TestServeSaysAtStartThatAPasswordIsWrong(t *testing.T) {
+	t.Parallel()
 	address := os.Getenv("HATCHEL_TEST_MYSQL")
 	if address == "" {
 		t.Skip("HATCHEL_TEST_MYSQL is not set")
@@ -57,6 +58,7 @@ tool "now" {
 }
 
 func TestServeSaysHowToChooseAnotherAddress(t *testing.T) {
+	t.Parallel()
 	busy, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -74,6 +76,7 @@ func TestServeSaysHowToChooseAnotherAddress(t *testing.T) {
 }
 
 func TestASignalEndsTheCommandOfASecret(t *testing.T) {
+	t.Parallel()
 	const tools = `secret "key" { command = ["sh", "-c", "touch began; exec sleep 600"] }`
 	cmd, stderr, dir := startServe(t, tools, nil, "--allow-secret-commands")
 	for end := time.After(programtest.Timeout); ; {
@@ -118,6 +121,7 @@ func startServe(
 }
 
 func TestASignalEndsTheWaitForTheState(t *testing.T) {
+	t.Parallel()
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

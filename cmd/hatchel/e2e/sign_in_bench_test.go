@@ -54,11 +54,10 @@ func refreshSteadily(t testing.TB, s *signInServer, n int) (took []time.Duration
 
 // Fifty programs refresh each second while PostgreSQL has the state, and 95 of 100 wait for less than 20 ms.
 func TestSignInsAreRefreshedQuickly(t *testing.T) {
+	t.Parallel()
 	n := 25
 	if *bounds {
 		n = 500
-	} else {
-		t.Parallel()
 	}
 	s := startSignInServer(t, 3, emptySchema(t), "audit { postgres = secret.state }\n")
 	took := refreshSteadily(t, s, n)

@@ -13,6 +13,7 @@ import (
 // The state store holds the answers of calls with a key, pending approvals and events that wait for their webhook, in
 // clear; credentials of callers and secrets of the configuration are not in it, also when a service repeats them.
 func TestStateAndAuditLogHoldNoCredential(t *testing.T) {
+	t.Parallel()
 	bank := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/hook" { // its events wait
 			w.WriteHeader(http.StatusServiceUnavailable)

@@ -109,6 +109,7 @@ func TestAServerThatStopsServesTheConnectionsThatItHasOnceMore(t *testing.T) {
 }
 
 func TestADrainingServerIsNotReadyAndAcceptsCalls(t *testing.T) {
+	t.Parallel()
 	r, _ := startStoppable(t, "--drain", "1h")
 	r.terminate(t)
 	await(t, func() bool {

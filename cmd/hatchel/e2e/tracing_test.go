@@ -73,6 +73,7 @@ tool "order" {
 // TestATracedCallIsATreeOfSpans calls a tool whose service fails twice: each try has a span, and the service is told of
 // it. No span has what the caller sent, nor a secret.
 func TestATracedCallIsATreeOfSpans(t *testing.T) {
+	t.Parallel()
 	collector := tracetest.New(t, nil)
 	var mu sync.Mutex
 	var sent []string // guarded by mu
@@ -152,6 +153,7 @@ func TestATracedCallIsATreeOfSpans(t *testing.T) {
 
 // TestACallThroughTwoServersIsOneTrace has a tool that calls the tool of another server over HTTP.
 func TestACallThroughTwoServersIsOneTrace(t *testing.T) {
+	t.Parallel()
 	collector := tracetest.New(t, nil)
 	telemetry := "telemetry {\n  otlp {\n    endpoint = \"" + collector.URL + "\"\n    traces = 0\n    trust = \"true\"\n  }\n}\n"
 	second, _ := startConfig(t, telemetry+`
@@ -218,6 +220,7 @@ tool "order" {
 // TestACallThroughTwoServersOnStdioIsOneTrace has a tool that starts another server, and calls its tool through its
 // standard input and output.
 func TestACallThroughTwoServersOnStdioIsOneTrace(t *testing.T) {
+	t.Parallel()
 	collector := tracetest.New(t, nil)
 	hatchel, err := exec.LookPath("hatchel")
 	if err != nil {

@@ -336,6 +336,7 @@ const withdrawnTool = "failed: This tool is withdrawn: the server behind it has 
 // Each change of a definition shows in the call, in readiness, events, the audit log, the metrics and the console, and no
 // call of a tool that is refused is sent.
 func TestServeWithdrawsWhatIsNotAsReviewed(t *testing.T) {
+	t.Parallel()
 	for _, era := range []string{"legacy", "modern"} {
 		for _, transport := range []string{"http", "program"} {
 			t.Run(era+" "+transport, func(t *testing.T) {

@@ -45,6 +45,7 @@ type stored struct {
 // Processes that serve a state one after the other go on with what the earlier ones have stored, whichever of them were
 // killed. With the flag -other they are of two versions.
 func TestAProcessServesWhatEarlierOnesHaveStored(t *testing.T) {
+	t.Parallel()
 	for name, state := range map[string]string{
 		"sqlite": "state { sqlite = \"state.db\" }\n", "postgres": "secret \"state\" { env = \"STATE\" }\nstate { postgres = secret.state }\n",
 	} {

@@ -221,6 +221,7 @@ func (f webhookEvent) matches(id, tool, status string) bool {
 }
 
 func TestEveryTaskIsDeliveredOnce(t *testing.T) {
+	t.Parallel()
 	bank, address := startBank(t)
 	ops := startReceiver(t, 200)
 	r := startReplica(t, writeSlowWebhookConfig(t, ""), "", "--var", "bank="+address, "--var", "ops="+ops.url(), "--state", filepath.Join(t.TempDir(), "state.db"))
@@ -315,6 +316,7 @@ func TestAnInterruptedTaskIsDelivered(t *testing.T) {
 }
 
 func TestOneOfSeveralProcessesDeliversAnEvent(t *testing.T) {
+	t.Parallel()
 	database := emptySchema(t)
 	_, address := startBank(t)
 	ops := startReceiver(t, 200)
@@ -370,6 +372,7 @@ func TestOtherProcessesDeliverTheEventsOfAKilledOne(t *testing.T) {
 }
 
 func TestAReloadChangesTheURLOfAWebhook(t *testing.T) {
+	t.Parallel()
 	_, address := startBank(t)
 	old, moved := startReceiver(t, 500), startReceiver(t, 200)
 	dir := writeWebhookConfig(t, "state { sqlite = \"state.db\" }\n")
@@ -405,6 +408,7 @@ func secretURL(t *testing.T, dir string, o *webhookReceiver) string {
 // Events while a webhook is disabled are never delivered. Pending ones are delivered when it is
 // enabled again.
 func TestAWebhookCanBeDisabledAndEnabled(t *testing.T) {
+	t.Parallel()
 	_, address := startBank(t)
 	old, moved := startReceiver(t, 500), startReceiver(t, 200)
 	dir := writeWebhookConfig(t, "state { sqlite = \"state.db\" }\n")
@@ -447,6 +451,7 @@ func TestAWebhookCanBeDisabledAndEnabled(t *testing.T) {
 
 // A decision of another process is delivered by the server.
 func TestApprovalEventsAreDelivered(t *testing.T) {
+	t.Parallel()
 	_, address := startBank(t)
 	ops := startReceiver(t, 200)
 	dir := writeWebhookConfig(t, "state { sqlite = \"state.db\" }\n")
@@ -480,6 +485,7 @@ func TestApprovalEventsAreDelivered(t *testing.T) {
 }
 
 func TestAVoidedApprovalIsDelivered(t *testing.T) {
+	t.Parallel()
 	_, address := startBank(t)
 	ops := startReceiver(t, 200)
 	dir := writeWebhookConfig(t, "state { sqlite = \"state.db\" }\n")
@@ -501,6 +507,7 @@ func TestAVoidedApprovalIsDelivered(t *testing.T) {
 }
 
 func TestAnUnansweredTaskIsDelivered(t *testing.T) {
+	t.Parallel()
 	_, address := startBank(t)
 	ops := startReceiver(t, 200)
 	r := startReplica(t, writeWebhookConfig(t, "state { sqlite = \"state.db\" }\n"), "", "--var", "bank="+address, "--var", "ops="+ops.url())

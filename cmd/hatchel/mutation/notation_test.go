@@ -12,6 +12,8 @@ import (
 
 	hclv2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"hatchel/internal/sampletest"
 )
 
 // edit is a replacement of a range of a text.
@@ -257,7 +259,7 @@ func TestTheLayoutMeansNothing(t *testing.T) {
 	for _, l := range layouts {
 		t.Run(l.name, func(t *testing.T) {
 			edited := 0
-			for _, before := range corpus() {
+			for _, before := range sampletest.Of(t, len(corpus())/3, corpus()) {
 				after := before.fixture
 				for _, name := range before.configs() {
 					text := before.files[name]

@@ -159,7 +159,7 @@ func TestNothingComputesLongWithoutALookAtTheTime(t *testing.T) {
 	defer func() { largeValues = nil }()
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	ran, programs := 0, sampletest.Of(t, 1000, append(computations(), calls()...))
+	ran, programs := 0, sampletest.Of(t, 400, append(computations(), calls()...))
 	for _, src := range programs {
 		p, _ := Compile(src, openEnv(), WantAny)
 		if p == nil {
