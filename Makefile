@@ -2,11 +2,12 @@
 #
 #   make build          build the binary ./hatchel with its version
 #   make test           install what the tests need, start the databases, run make check, stop them
-#   make check          format, lint, tests, coverage of diagnostics
-#   make check-release  what only a release needs, and what .github/workflows/nightly.yml runs: race, matrices, searched,
+#   make check          format, tests, coverage of diagnostics, types of other systems
+#   make lint           run go vet and Staticcheck; .github/workflows/test.yml does it for each change, beside make test
+#   make check-release  what only a release needs, and what .github/workflows/nightly.yml runs: lint, race, matrices, searched,
 #                       portable, bounds, fuzz, load, soak, kill, replicas, judge, mutants, packages, chart and bench
-#   make race           run go vet, and the tests with -race, with more reloads and edits, and those of the editor at every
-#                       place; .github/workflows/test.yml does it for each change, beside make test
+#   make race           run the tests with -race, with more reloads and edits, and those of the editor at every place;
+#                       .github/workflows/test.yml does it for each change, beside make test
 #   make matrices       run the tests of large matrices with all of their cases; make check runs some, chosen by a seed
 #   make searched       run the tests of calls again, each call made by the tools of a toolset with a search block
 #   make portable       run the tests of a program that was built without cgo, which has no SQLite and confines no programs,
@@ -52,6 +53,9 @@ APPEND      ?=
 build:
 	go build -trimpath -ldflags '-X main.version=$(VERSION)' -o hatchel ./cmd/hatchel
 
+# Programs that nobody debugs are compiled without what a debugger reads.
+test check: export GOFLAGS := $(GOFLAGS) -gcflags=all=-dwarf=false
+
 # Packages are compiled while what the tests need is downloaded.
 test:
 	@.ci/install & go build ./...; built=$$?; wait $$! && exit $$built
@@ -65,15 +69,17 @@ check:
 	@status=0; $(MAKE) --no-print-directory -k -j2 checks || status=1; \
 	go run ./.ci/gotest -slowest $(TIMES); exit $$status
 
-checks: unit reports lint manifests systems format plain
+checks: unit reports manifests systems format plain
 
-check-release: race matrices searched portable bounds fuzz load soak kill replicas judge mutants packages chart bench
+check-release: lint race matrices searched portable bounds fuzz load soak kill replicas judge mutants packages chart bench
 
 format:
 	@unformatted=$$(find . -path ./.cache -prune -o -name '*.go' -print | xargs gofmt -l) && \
 	if [ -n "$$unformatted" ]; then echo "not formatted with gofmt:"; echo "$$unformatted"; exit 1; fi
 
 lint:
+	.ci/install linter
+	go vet ./...
 	$(STATICCHECK) ./...
 
 # Each package is built and tested in one way: with coverage what reports diagnostics, and the rest as it is. The target
@@ -87,7 +93,6 @@ plain:
 		grep -vE '^hatchel/(runtime|adapters|hcl)(/|$$)|^hatchel/(examples|cmd/hatchel|cmd/hatchel/e2e)$$')
 
 race:
-	go vet ./...
 	.ci/services go test -race -p 1 -timeout 40m ./...
 	go test -race -timeout 20m ./examples -run Reloads -reloads 500
 	go test -race -timeout 20m ./cmd/hatchel/editor/lsp -run RandomEdits -edits 10000

@@ -165,11 +165,21 @@ tool "fails" {
 // A tape of any backend has stand-ins for masked values, whoever has called, also where the backend has failed.
 func TestMasksHoldInTapes(t *testing.T) {
 	t.Parallel()
+	for _, with := range []string{"hide", "partial", "hash"} {
+		t.Run(with, func(t *testing.T) {
+			t.Parallel()
+			checkMaskedTapes(t, with)
+		})
+	}
+}
+
+func checkMaskedTapes(t *testing.T, with string) {
+	t.Helper()
 	service := httptest.NewServer(maskedService(new([]string), new([]string)))
 	defer service.Close()
 	f := maskedFolder(t)
 	backends, connections := maskedBackends(t, f, service.URL)
-	f.write("masks.hcl", maskedServer("partial", service.URL, service.URL, backends, connections))
+	f.write("masks.hcl", maskedServer(with, service.URL, service.URL, backends, connections))
 	if o := f.run("call", ".", "sql_default", "--group", "agents"); o.code != 0 { // which creates the database
 		t.Fatalf("%+v", o)
 	}

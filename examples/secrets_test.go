@@ -379,7 +379,7 @@ func (w *watched) look() {
 		"the metrics":          w.watchedPage("/metrics", ""),
 		"readyz":               w.watchedPage("/readyz", ""),
 		"the spans":            spans,
-		"the console":          w.consolePages(),
+		"the console":          w.consolePages(w.server),
 		"the audit log":        w.read("watched.jsonl"),
 		"the log":              w.server.log.String(),
 	}
@@ -417,19 +417,19 @@ func formsOf(hidden string) []string {
 
 var consoleLink = regexp.MustCompile(`href="(/console/[^"#]*)"`)
 
-// consolePages are the pages that the operator reaches in the console by links.
-func (w *watched) consolePages() string {
-	w.t.Helper()
-	origin := strings.TrimSuffix(w.server.url, "/mcp")
-	cmd := w.command("console", "--server", origin, "--print")
+// consolePages are the pages of a server that the operator reaches in the console by links.
+func (f *folder) consolePages(s *server) string {
+	f.t.Helper()
+	origin := strings.TrimSuffix(s.url, "/mcp")
+	cmd := f.command("console", "--server", origin, "--print")
 	cmd.Env = append(cmd.Env, "HATCHEL_KEY="+operatorsKey)
 	address, err := cmd.Output()
 	if err != nil {
-		w.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	jar, err := cookiejar.New(nil)
 	if err != nil {
-		w.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	browser := &http.Client{Transport: pooled.Transport, Jar: jar, Timeout: maxWait}
 	var pages strings.Builder
@@ -437,12 +437,12 @@ func (w *watched) consolePages() string {
 	for ; len(queue) > 0 && len(seen) < 200; queue = queue[1:] {
 		res, err := browser.Get(queue[0])
 		if err != nil {
-			w.t.Fatal(err)
+			f.t.Fatal(err)
 		}
 		text, err := io.ReadAll(res.Body)
 		res.Body.Close()
 		if err != nil {
-			w.t.Fatal(err)
+			f.t.Fatal(err)
 		}
 		pages.Write(text)
 		for _, m := range consoleLink.FindAllSubmatch(text, -1) {

@@ -81,8 +81,8 @@ type comparisonScan struct {
 	matches  bool  // a masked column is compared with other columns
 }
 
-// compared returns the parameters that stand in one comparison with a masked column, in conditions and orders, and those
-// in columns of a query with whose columns a masked one is compared.
+// compared returns the parameters that stand in one comparison with a masked column, in conditions and orders, and
+// those in columns of a query with whose columns a masked one is compared.
 func (s *maskScan) compared(numbered bool) []int {
 	c := comparisonScan{maskScan: s, numbered: numbered}
 	c.part(0, len(s.tokens), false)
