@@ -3,12 +3,14 @@ package schema
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
 	"hatchel/hcl/value"
+	"hatchel/internal/sampletest"
 )
 
 // allocated returns how many bytes do allocates.
@@ -77,39 +79,45 @@ var typesOfArguments = map[string]*Type{
 // wrong kind, which are refused. The decoded ones take no more than was reserved.
 func TestArgumentsCostWhatIsReserved(t *testing.T) {
 	errRefused := errors.New("refused")
-	for name, typ := range typesOfArguments {
-		v := ObjectOf(&Member{Name: "x", Type: typ}).Compile()
-		for _, shape := range shapesOfArguments {
-			raw := []byte(`{"x":` + shape.text + `}`)
-			reserved := int64(-1)
-			var violations []Violation
-			before := allocated(func() {
-				_, violations, _ = v.Arguments(raw, reserving(func(n int64) error {
-					reserved = n
-					return errRefused
-				}))
-			})
-			if limit := int64(len(raw)); before > limit {
-				t.Errorf("%s for %s: %d bytes before anything is reserved, %.1f times the text", shape.name, name, before,
-					float64(before)/float64(len(raw)))
-			}
-			if violations != nil {
-				continue
-			}
-			took := allocated(func() {
-				_, violations, _ = v.Arguments(raw, Unlimited)
-			}) - before
-			const slack = 768 << 10 // for violations
-			if took > reserved+allocationSlack(reserved)+slack {
-				t.Errorf("%s for %s: %d bytes were reserved, %d taken", shape.name, name, reserved, took)
-			}
-			if reserved > 2*took+slack && violations == nil {
-				t.Errorf("%s for %s: %d bytes were reserved, only %d taken", shape.name, name, reserved, took)
-			}
-			if violations != nil && reserved > 3*int64(len(raw)) && name != "set(any)" {
-				t.Errorf("%s for %s: %d bytes were reserved for arguments that are refused: %v", shape.name, name, reserved,
-					violations[0])
-			}
+	var all [][2]int // types, and shapes
+	names := slices.Sorted(maps.Keys(typesOfArguments))
+	for n := range names {
+		for m := range shapesOfArguments {
+			all = append(all, [2]int{n, m})
+		}
+	}
+	for _, one := range sampletest.Of(t, len(all)/2, all) {
+		name, shape := names[one[0]], shapesOfArguments[one[1]]
+		v := ObjectOf(&Member{Name: "x", Type: typesOfArguments[name]}).Compile()
+		raw := []byte(`{"x":` + shape.text + `}`)
+		reserved := int64(-1)
+		var violations []Violation
+		before := allocated(func() {
+			_, violations, _ = v.Arguments(raw, reserving(func(n int64) error {
+				reserved = n
+				return errRefused
+			}))
+		})
+		if limit := int64(len(raw)); before > limit {
+			t.Errorf("%s for %s: %d bytes before anything is reserved, %.1f times the text", shape.name, name, before,
+				float64(before)/float64(len(raw)))
+		}
+		if violations != nil {
+			continue
+		}
+		took := allocated(func() {
+			_, violations, _ = v.Arguments(raw, Unlimited)
+		}) - before
+		const slack = 768 << 10 // for violations
+		if took > reserved+allocationSlack(reserved)+slack {
+			t.Errorf("%s for %s: %d bytes were reserved, %d taken", shape.name, name, reserved, took)
+		}
+		if reserved > 2*took+slack && violations == nil {
+			t.Errorf("%s for %s: %d bytes were reserved, only %d taken", shape.name, name, reserved, took)
+		}
+		if violations != nil && reserved > 3*int64(len(raw)) && name != "set(any)" {
+			t.Errorf("%s for %s: %d bytes were reserved for arguments that are refused: %v", shape.name, name, reserved,
+				violations[0])
 		}
 	}
 }

@@ -147,11 +147,13 @@ func TestRollingRestartsBehindNginxLoseNoCall(t *testing.T) {
 		c, tool := newProtocolClient(url, i%2 == 0), []string{"plain", "slow"}[i/2%2]
 		clients.Go(func() {
 			defer c.transport.CloseIdleConnections()
+			again := time.NewTicker(5 * time.Millisecond)
+			defer again.Stop()
 			for {
 				select {
 				case <-stop:
 					return
-				default:
+				case <-again.C:
 				}
 				if _, err := c.call(tool); err != nil {
 					t.Error(err)
