@@ -55,8 +55,8 @@ func (c *checker) checkOracles(b *hcl.Backend) {
 		for _, at := range statements.ComparedWithMasked(m.Mask.Mask) {
 			c.report("mask-oracle", diag.Warning, at, "Masked column compared", fmt.Sprintf(
 				"The statement compares what mask %q masks with a value that callers choose. A caller who tries "+
-					"values learns from the rows that come back what the column holds. Choose rows by another column; or give the "+
-					"tool a limit, and allow this with # lint:allow mask-oracle.", m.Name))
+					"values learns from the rows that come back what the column holds. Choose rows by another column; "+
+					"or give the tool a limit, and allow this with # lint:allow mask-oracle.", m.Name))
 		}
 	}
 }
