@@ -86,8 +86,8 @@ func Reference(kinds Kinds) []BlockReference {
 		{`content "kind"`, "content", "One content item of a result: text, image, audio, resource or link.",
 			contentSpec(&Content{})},
 		{`view "kind"`, "view", "How hosts of MCP Apps show the results of a tool: as a table, a chart, a record or " +
-			"a form. Hosts without views have the text of the result. The block names the tools that a view calls, with " +
-			"the rights, approvals and audit of any call of the same caller.", (&View{}).spec()},
+			"a form. Hosts without views have the text of the result. The block names the tools that a view calls, " +
+			"with the rights, approvals and audit of any call of the same caller.", (&View{}).spec()},
 		{`column "member"`, "column", "In a view: how a member of the result is shown.", (&ViewColumn{}).spec()},
 		{"annotations", "annotations", "The intended audience and the importance of a content item or a resource.",
 			(&Annotations{}).spec()},
