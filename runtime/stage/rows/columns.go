@@ -91,7 +91,7 @@ func (c *column) appendColumns(dst []*column) []*column {
 	return dst
 }
 
-// columns returns the columns of a list of objects, and their root; nil when the list has too many.
+// columns returns the columns of a list of objects, and their root; nil when the list has too many, or two of one name.
 func (l *List) columns(t *schema.Type, depth int) (root *column, all []*column) {
 	root = &column{}
 	root.declare(Elem(t), depth)
@@ -105,6 +105,13 @@ func (l *List) columns(t *schema.Type, depth int) (root *column, all []*column) 
 	}
 	if all = root.appendColumns(nil); len(all) == 0 || len(all) > maxColumns {
 		return nil, nil
+	}
+	seen := make(map[string]bool, len(all))
+	for _, c := range all {
+		if seen[c.name] { // the member "a.b", and the member "b" of the member "a"
+			return nil, nil
+		}
+		seen[c.name] = true
 	}
 	return root, all
 }

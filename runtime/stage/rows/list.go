@@ -25,33 +25,49 @@ type List struct {
 type span struct{ start, end int }
 
 // Find returns the list that an encoded value is, or the only list of objects among the members of an object. T is the
-// type of the value, or nil. It reports false for a value without a list, and for text that is not JSON.
+// type of the value, or nil: where it says which member that is, or that there is none, the value does not decide. It
+// reports false for a value without a list, and for text that is not JSON.
 func Find(encoded []byte, t *schema.Type) (List, bool) {
 	s := jsonscan.New(encoded, value.MaxDepth)
 	switch s.Peek() {
 	case '[':
 		return readList(encoded, s.Pos())
 	case '{':
-		return findMember(&s, encoded, ListMember(t))
+		if name, known := listMember(t); !known || name != "" {
+			return findMember(&s, encoded, name)
+		}
 	}
 	return List{}, false
 }
 
-// ListMember returns the name of the only member of an object type that is a list of objects; empty for none.
-func ListMember(t *schema.Type) (name string) {
+// listMember returns the name of the only member of an object type that is a list of objects; empty for none. Known is
+// false for another type than that of an object, and for one that does not say which of its members are such lists.
+func listMember(t *schema.Type) (name string, known bool) {
 	if t == nil || t.Kind != schema.Object || t.OneOf != nil {
-		return ""
+		return "", false
 	}
+	lists, unknown := 0, false
 	for _, m := range t.Unfolded().Members {
-		if elem := Elem(m.Type); elem == nil || elem.Kind != schema.Object && elem.Kind != schema.Map {
-			continue
-		} else if name != "" {
-			return ""
+		of := m.Type.Unfolded()
+		elem := Elem(of)
+		switch {
+		case isUnknown(of) || elem != nil && isUnknown(elem):
+			unknown = true
+		case elem != nil && (elem.Kind == schema.Object || elem.Kind == schema.Map):
+			name, lists = m.Name, lists+1
 		}
-		name = m.Name
 	}
-	return name
+	switch {
+	case lists == 1:
+		return name, true
+	case lists > 1:
+		return "", true
+	}
+	return "", !unknown
 }
+
+// isUnknown reports whether the values of a type may be lists, or objects, of which it does not say.
+func isUnknown(t *schema.Type) bool { return t == nil || t.Kind == schema.Any || t.OneOf != nil }
 
 // Elem returns the type of the elements of a list; nil for another type.
 func Elem(t *schema.Type) *schema.Type {

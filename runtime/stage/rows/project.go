@@ -9,10 +9,13 @@ import (
 )
 
 // Project returns an encoded value with only some members, in the order of names: of each object of its list, or of
-// itself if it is an object without one. Any other value is returned as it is. T is the type of the value, or nil.
+// itself if it is an object without one. Any other value is returned as it is, and so is an object without the list
+// that its type has. T is the type of the value, or nil.
 func Project(encoded []byte, names []string, t *schema.Type) []byte {
 	list, ok := Find(encoded, t)
-	if !ok {
+	if name, _ := listMember(t); !ok && name != "" {
+		return encoded
+	} else if !ok {
 		return appendProjected(nil, encoded, names)
 	}
 	out := append(make([]byte, 0, len(encoded)), encoded[:list.start+1]...)
@@ -61,17 +64,20 @@ func ProjectType(t *schema.Type, names []string) *schema.Type {
 	case t.Kind != schema.Object:
 		return t
 	}
-	member := ListMember(t)
-	if member == "" {
+	member, known := listMember(t)
+	if known && member == "" {
 		return projectObject(t.Unfolded(), names)
 	}
 	members := slices.Clone(t.Unfolded().Members)
 	for i, m := range members {
-		if m.Name == member {
-			changed := *m
+		changed := *m
+		switch {
+		case !known: // the value decides whether it is projected, or the rows of a member without a type
+			changed.Optional = true
+		case m.Name == member:
 			changed.Type = ProjectType(m.Type, names)
-			members[i] = &changed
 		}
+		members[i] = &changed
 	}
 	out := schema.ObjectOf(members...)
 	out.Open, out.Nullable, out.Description = t.Open, t.Nullable, t.Description

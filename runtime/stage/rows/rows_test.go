@@ -16,6 +16,7 @@ import (
 	"github.com/yuin/goldmark/extension"
 
 	"hatchel/hcl/schema"
+	"hatchel/hcl/value"
 )
 
 var update = flag.Bool("update", false, "rewrite the goldens")
@@ -175,6 +176,80 @@ func TestAProjectionHasTheMembersInTheOrderOfTheCall(t *testing.T) {
 	} {
 		if got := string(Project([]byte(encoded), []string{"c", "a"}, nil)); got != want {
 			t.Errorf("%s: got %s, want %s", encoded, got, want)
+		}
+	}
+}
+
+// Where a type says which member has the rows, or that none has, the members that happen to be empty do not decide what
+// is left out: a value that a projection leaves members out of has none of them, whatever its lists have.
+func TestTheTypeDecidesWhatIsProjected(t *testing.T) {
+	object := func(members ...*schema.Member) *schema.Type { return schema.ObjectOf(members...) }
+	member := func(name string, t *schema.Type) *schema.Member { return &schema.Member{Name: name, Type: t} }
+	row := schema.ListOf(object(member("a", integerType), member("b", integerType)))
+	anyType := &schema.Type{Kind: schema.Any}
+	for _, test := range []struct {
+		members   []*schema.Member // with a and b
+		x, y      []string         // the values of these members
+		projected string           // the member whose rows are projected; empty for the object itself
+		known     bool
+	}{
+		{[]*schema.Member{member("x", schema.ListOf(stringType))}, []string{`[]`, `["s"]`}, []string{`1`}, "", true},
+		{[]*schema.Member{member("x", row), member("y", row)}, []string{`[]`, `[{"a":1,"b":2}]`},
+			[]string{`[]`, `[{"a":1,"b":2}]`}, "", true},
+		{[]*schema.Member{member("x", row), member("y", schema.ListOf(stringType))}, []string{`[]`, `[{"a":1,"b":2}]`, `null`},
+			[]string{`[]`, `["s"]`}, "x", true},
+		{[]*schema.Member{member("x", row), member("y", anyType)}, []string{`[]`, `[{"a":1,"b":2}]`},
+			[]string{`[]`, `[{"b":1}]`, `1`}, "x", true},
+		{[]*schema.Member{member("x", anyType), member("y", anyType)}, []string{`[]`, `[{"a":1,"b":2}]`},
+			[]string{`[]`, `[{"b":1}]`, `1`}, "", false},
+	} {
+		typ := object(append([]*schema.Member{member("a", integerType), member("b", integerType)}, test.members...)...)
+		for _, c := range test.members {
+			c.Type.Nullable = c.Name == "x" && slices.Contains(test.x, "null")
+		}
+		projected := ProjectType(typ, []string{"a"})
+		for _, x := range test.x {
+			for _, y := range test.y {
+				encoded := fmt.Sprintf(`{"a":1,"b":2,"x":%s,"y":%s}`, x, y)
+				if len(test.members) == 1 {
+					encoded = fmt.Sprintf(`{"a":1,"b":2,"x":%s}`, x)
+				}
+				got := Project([]byte(encoded), []string{"a"}, typ)
+				want := `{"a":1}`
+				if test.projected == "x" {
+					want = fmt.Sprintf(`{"a":1,"b":2,"x":%s,"y":%s}`, strings.ReplaceAll(x, `,"b":2`, ""), y)
+				}
+				if test.known && string(got) != want {
+					t.Errorf("%s of %s: got %s, want %s", encoded, typ, got, want)
+				}
+				v, err := value.Decode(got)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, violations, err := projected.Compile().Check(v, schema.Unlimited); err != nil || len(violations) > 0 {
+					t.Errorf("%s is not %s: %v %v", got, projected, violations, err)
+				}
+			}
+		}
+	}
+}
+
+// A member whose name has a dot, and a nested member, never have columns of one name.
+func TestColumnsHaveNamesOfTheirOwn(t *testing.T) {
+	for _, encoded := range []string{
+		`[{"a.b":1,"a":{"b":2}}]`, `[{"a":{"b":2}},{"a.b":1}]`, `[{"a":{"b.c":1,"b":{"c":2}}}]`, `[{"a.b":{"c":1},"a":{"b.c":2}}]`,
+	} {
+		list, _ := Find([]byte(encoded), nil)
+		for _, format := range []string{"csv", "markdown"} {
+			table, ok := list.Write(format, nil)
+			if !ok {
+				t.Errorf("%s is no table", encoded)
+				continue
+			}
+			names := regexp.MustCompile(`[^,| \n]+`).FindAllString(strings.SplitN(string(table.Whole()), "\n", 2)[0], -1)
+			if all := len(names); len(slices.Compact(slices.Sorted(slices.Values(names)))) != all {
+				t.Errorf("%s: the columns are %q", encoded, names)
+			}
 		}
 	}
 }
