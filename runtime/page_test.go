@@ -101,6 +101,18 @@ tool "ignores" {
     value = page.after
   }
 }
+tool "returns" {
+  description = "Begins anew each time, with other rows before the last one."
+  page {
+    size = 2
+    keys = { id = integer }
+  }
+  fake {
+    do    = "look up three"
+    rows  = true
+    value = page.after
+  }
+}
 tool "twice" {
   description = "Has keys twice."
   page {
@@ -151,6 +163,9 @@ func newPagedHost(t *testing.T, rows int, src string, options ...func(*HostOptio
 	w.do["look up page"] = b.page
 	w.do["look up first"] = func(context.Context, *adapters.Call) (any, error) {
 		return []any{map[string]any{"id": 1}, map[string]any{"id": 2}}, nil
+	}
+	w.do["look up three"] = func(context.Context, *adapters.Call) (any, error) {
+		return []any{map[string]any{"id": 1}, map[string]any{"id": 2}, map[string]any{"id": 3}}, nil
 	}
 	w.do["look up same"] = func(context.Context, *adapters.Call) (any, error) {
 		return []any{map[string]any{"id": 1}, map[string]any{"id": 1}}, nil
@@ -255,9 +270,12 @@ func TestMistakesOfAPageAreFound(t *testing.T) {
 	if _, text := callPage(t, h, "twice", ada, map[string]any{}); text != "The keys of this page are not unique (id), so rows could be lost. This is a mistake in the tool's definition, not in the arguments." {
 		t.Error(text)
 	}
-	first, _ := callPage(t, h, "ignores", ada, map[string]any{})
-	if _, text := callPage(t, h, "ignores", ada, map[string]any{"cursor": *first.Cursor}); !strings.HasPrefix(text, "This page begins with the row that the page before ended with") {
-		t.Error(text)
+	// a statement with >=, and one whose page.after is before all rows, as one is that compares another type than it sorts
+	for _, name := range []string{"ignores", "returns"} {
+		first, _ := callPage(t, h, name, ada, map[string]any{})
+		if _, text := callPage(t, h, name, ada, map[string]any{"cursor": *first.Cursor}); !strings.HasPrefix(text, "This page has the row that the page before ended with") {
+			t.Errorf("%s: %s", name, text)
+		}
 	}
 }
 

@@ -54,7 +54,7 @@ programs have written to their standard error, by step.
 ` + callerHelp + ` Uploads and idempotency keys of a caller on a server are not available.
 
 No state is kept between calls: a second call with the same idempotency key runs
-again.
+again, and the cursor of a page is valid only for calls with --server.
 
 A call that goes on after failures (on_error = "continue") prints the first one to
 standard error, and the exit code is 3.
