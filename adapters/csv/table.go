@@ -12,6 +12,7 @@ import (
 	"hatchel/adapters"
 	"hatchel/hcl/value"
 	"hatchel/internal/lazyregexp"
+	"hatchel/internal/printable"
 )
 
 // table is the rows of one call.
@@ -164,18 +165,13 @@ func (t *table) cellText(v any) (string, error) {
 	return value.Text(v)
 }
 
-// formulaStarts are the characters at which a spreadsheet begins to interpret a cell, with their
-// full-width forms.
-const formulaStarts = "=+-@\t\r\n＝＋－＠"
-
 // escapeFormula treats a text that a spreadsheet would interpret as a formula as the block demands.
 func (t *table) escapeFormula(s string) (string, error) {
-	first, _ := utf8.DecodeRuneInString(s)
-	isFormula := s != "" && strings.ContainsRune(formulaStarts, first) && !plainNumber.MatchString(s)
-	if t.formulas == formulasKeep || !isFormula {
+	if t.formulas == formulasKeep || !printable.StartsFormula(s) || plainNumber.MatchString(s) {
 		return s, nil
 	}
 	if t.formulas == formulasRefuse {
+		first, _ := utf8.DecodeRuneInString(s)
 		return "", fmt.Errorf("the text begins with %q, so a spreadsheet would interpret it as a formula",
 			string(first))
 	}

@@ -92,7 +92,7 @@ func (f *usageFlags) run(cmd *cobra.Command, path string) error {
 		}
 	}
 	if !slices.Contains(usageFormats, f.format) {
-		return misusef("--format must be %s, and is %q", strings.Join(usageFormats, ", "), f.format)
+		return misusef("--format must be text, json or csv, and is %q", f.format)
 	}
 	log, err := f.locate(cmd, path)
 	if err != nil {
@@ -255,11 +255,19 @@ func writeUsageJSON(w io.Writer, rows []*usage) error {
 	return err
 }
 
+// writeUsageCSV writes cells that neither a spreadsheet computes nor a terminal obeys: callers choose the names of their
+// clients, and of tools that do not exist.
 func writeUsageCSV(w io.Writer, keys []string, rows []*usage) error {
 	out := csv.NewWriter(w)
 	out.Write(append(slices.Clone(keys), usageColumns...))
 	for _, u := range rows {
-		out.Write(append(u.values(keys), u.numbers()...))
+		values := u.values(keys)
+		for i, value := range values {
+			if values[i] = printable.Line(value); printable.StartsFormula(values[i]) {
+				values[i] = "'" + values[i]
+			}
+		}
+		out.Write(append(values, u.numbers()...))
 	}
 	out.Flush()
 	return out.Error()

@@ -51,6 +51,13 @@ func Replace(text, kept string, by func(r rune) string) string {
 // Line returns a text on one line, with spaces in place of what is not printable.
 func Line(text string) string { return Replace(text, "", func(rune) string { return " " }) }
 
+// StartsFormula reports whether a spreadsheet would interpret a text in a cell as a formula: it begins with one of the
+// characters that start one, or with a full-width form of it, or with a blank that is left out before it.
+func StartsFormula(text string) bool {
+	first, _ := utf8.DecodeRuneInString(text)
+	return text != "" && strings.ContainsRune("=+-@\t\r\n＝＋－＠", first)
+}
+
 // Reveal returns a valid text with the code points of the characters that are neither printable nor among kept, as in
 // <U+200B>. Invalid UTF-8 is <U+FFFD>.
 func Reveal(text, kept string) string {
