@@ -255,7 +255,7 @@ func writeUsageJSON(w io.Writer, rows []*usage) error {
 	return err
 }
 
-// writeUsageCSV writes cells that neither a spreadsheet computes nor a terminal obeys: callers choose the names of their
+// writeUsageCSV writes cells that no spreadsheet computes and no terminal obeys: callers choose the names of their
 // clients, and of tools that do not exist.
 func writeUsageCSV(w io.Writer, keys []string, rows []*usage) error {
 	out := csv.NewWriter(w)

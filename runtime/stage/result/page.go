@@ -84,8 +84,8 @@ func (p *Page) window(list *rows.List) (from, to int, err error) {
 			return 0, 0, errRowsChanged()
 		}
 	case p.After != nil && p.hasLast(list):
-		return 0, 0, pageError("This page has the row that the page before ended with, so the statement does not read " +
-			"the rows after page.after." + definitionMistake)
+		return 0, 0, pageError("This page has the row that the page before ended with, so the statement does not " +
+			"read the rows after page.after." + definitionMistake)
 	}
 	return from, min(n, from+p.Decl.Size, from+p.Decl.Total-p.Delivered), nil
 }
