@@ -137,8 +137,14 @@ func generated() (tools []toolsearch.Tool) {
 	return tools
 }
 
-//go:embed testdata/tools.txt
-var toolsFile string
+var (
+	//go:embed testdata/tools.txt
+	toolsFile string
+	//go:embed testdata/operations_tools.txt
+	operationsTools string
+	//go:embed testdata/hospital_tools.txt
+	hospitalTools string
+)
 
 // lines returns the lines of a file of testdata, cut at their bars.
 func lines(file string) (all [][]string) {
@@ -155,9 +161,9 @@ func lines(file string) (all [][]string) {
 	return all
 }
 
-// written returns 300 tools of testdata.
-func written() (tools []toolsearch.Tool) {
-	for _, part := range lines(toolsFile) {
+// written returns the tools of a file of testdata.
+func written(file string) (tools []toolsearch.Tool) {
+	for _, part := range lines(file) {
 		tool := toolsearch.Tool{Name: part[0], Title: part[1], Description: part[2]}
 		for text := range strings.SplitSeq(part[3], ";") {
 			var input toolsearch.Input
@@ -176,7 +182,7 @@ func written() (tools []toolsearch.Tool) {
 // catalogue returns 1,000 tools: written ones, and generated ones after them.
 func catalogue(t testing.TB) []toolsearch.Tool {
 	t.Helper()
-	tools, isNamed := append(written(), generated()...), map[string]bool{}
+	tools, isNamed := append(written(toolsFile), generated()...), map[string]bool{}
 	for _, tool := range tools {
 		isNamed[tool.Name] = true
 	}

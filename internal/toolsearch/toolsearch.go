@@ -26,12 +26,17 @@ const (
 const maxRepeats = 2
 
 // weightOfRelated is what a synonym counts, and a word with another ending, such as "shipment" for "ship". Of these one
-// is the beginning of the other, of at least minRoot bytes, and what follows has at most maxEnding.
+// is the beginning of the other, of at least minRoot bytes, and what follows has at most maxEnding: "cert" is related
+// to "certificate".
 const (
 	weightOfRelated = 0.3
 	minRoot         = 4
-	maxEnding       = 5
+	maxEnding       = 7
 )
+
+// weightOfMinor is what a number counts, which in a question mostly is a value, such as "in 30 days". The parts of a
+// verb that is also one word, such as "log in", count the same.
+const weightOfMinor = 0.3
 
 // The weights of the fields, in halves: whole numbers have sums that do not depend on their order.
 const (
@@ -96,24 +101,34 @@ func New(tools []Tool) *Index {
 	return x
 }
 
-// add adds the texts of one field of a tool.
+// add adds the texts of one field of a tool. Words of which one verb is made are also that verb, see queryTerms.
 func (x *Index) add(tool, weight int, texts ...string) {
 	counts := map[string]int{}
 	for _, text := range texts {
-		for _, word := range words(text) {
+		written := append(words(text), "")
+		for i, word := range written[:len(written)-1] {
 			x.lengths[tool] += weight
-			term := stem(word)
-			if counts[term]++; counts[term] > maxRepeats {
-				continue
+			x.addTerm(tool, weight, stem(word), counts)
+			if next := written[i+1]; slices.Contains(particles, next) {
+				if verb := joinVerb(word, next, hasSynonym); verb != "" {
+					x.addTerm(tool, weight, verb, counts)
+				}
 			}
-			found := x.postings[term]
-			if last := len(found) - 1; last >= 0 && int(found[last].tool) == tool {
-				found[last].count += int32(weight)
-				continue
-			}
-			x.postings[term] = append(found, posting{int32(tool), int32(weight)})
 		}
 	}
+}
+
+// addTerm adds a term of a field. The counts are those of the field.
+func (x *Index) addTerm(tool, weight int, term string, counts map[string]int) {
+	if counts[term]++; counts[term] > maxRepeats {
+		return
+	}
+	found := x.postings[term]
+	if last := len(found) - 1; last >= 0 && int(found[last].tool) == tool {
+		found[last].count += int32(weight)
+		return
+	}
+	x.postings[term] = append(found, posting{int32(tool), int32(weight)})
 }
 
 // Check returns an error, for the author of the query, if a query is empty or too long.
@@ -151,9 +166,10 @@ func (x *Index) Scored(query string, visible func(tool int) bool, limit int) []M
 		}
 	}
 	scores, counts := make([]float64, len(x.names)), make([]float64, len(x.names))
-	for _, term := range queryTerms(query) {
-		having := x.count(term, shown, counts)
-		rarity := math.Log(1 + (float64(number-having)+0.5)/(float64(having)+0.5))
+	has := func(term string) bool { return x.has(term, shown) }
+	for _, term := range queryTerms(query, has) {
+		having := x.count(term.text, shown, counts)
+		rarity := term.weight * math.Log(1+(float64(number-having)+0.5)/(float64(having)+0.5))
 		for i, count := range counts {
 			if count > 0 {
 				length := float64(x.lengths[i]*number) / float64(total)
@@ -180,6 +196,13 @@ func (x *Index) Scored(query string, visible func(tool int) bool, limit int) []M
 	return matches[:max(0, min(limit, len(matches)))]
 }
 
+// has reports whether a tool that is shown has a term or a synonym of it.
+func (x *Index) has(term string, shown []bool) bool {
+	return slices.ContainsFunc(append([]string{term}, synonyms()[term]...), func(term string) bool {
+		return slices.ContainsFunc(x.postings[term], func(p posting) bool { return shown[p.tool] })
+	})
+}
+
 // count sets how often each tool that is shown has a term or a related one, and returns how many have any: to the one
 // who asks they are the same thing, so they are as frequent as one.
 func (x *Index) count(term string, shown []bool, counts []float64) (having int) {
@@ -195,19 +218,33 @@ func (x *Index) count(term string, shown []bool, counts []float64) (having int) 
 		}
 	}
 	add(term, 1)
-	for _, other := range synonyms()[term] {
+	for _, other := range x.related(term) {
 		add(other, weightOfRelated)
 	}
-	if len(term) < minRoot {
-		return having
+	return having
+}
+
+// related returns the synonyms of a term, and the terms of the index that differ from it in their endings. A last y
+// counts as part of the ending: "notify" is related to "notification".
+func (x *Index) related(term string) []string {
+	others := slices.Clone(synonyms()[term])
+	root := strings.TrimSuffix(term, "y")
+	if len(root) < minRoot {
+		return others
 	}
 	for end := max(minRoot, len(term)-maxEnding); end < len(term); end++ {
-		add(term[:end], weightOfRelated)
-	}
-	for at, _ := slices.BinarySearch(x.terms, term); at < len(x.terms) && strings.HasPrefix(x.terms[at], term); at++ {
-		if longer := x.terms[at]; longer != term && len(longer)-len(term) <= maxEnding {
-			add(longer, weightOfRelated)
+		for _, shorter := range []string{term[:end], term[:end] + "y"} {
+			if shorter != term {
+				others = appendNew(others, shorter)
+			}
 		}
 	}
-	return having
+	before := others
+	for at, _ := slices.BinarySearch(x.terms, root); at < len(x.terms) && strings.HasPrefix(x.terms[at], root); at++ {
+		longer := x.terms[at]
+		if longer != term && len(longer)-len(root) <= maxEnding && !slices.Contains(before, longer) {
+			others = append(others, longer)
+		}
+	}
+	return others
 }

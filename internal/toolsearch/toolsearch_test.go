@@ -75,6 +75,46 @@ func TestFind(t *testing.T) {
 	}
 }
 
+// TestSpellingsFindEachOther asks with each of two spellings for a tool that is described with the other.
+func TestSpellingsFindEachOther(t *testing.T) {
+	for _, pair := range [][2]string{
+		{"log in", "login"}, {"logged in", "logins"}, {"sets up", "setup"}, {"taking over", "replace"}, {"shut down", "stop"},
+		{"runs out", "expiry"}, {"2FA", "mfa"}, {"K8s", "kubernetes"}, {"S3", "s3"}, {"dbs", "database"}, {"cert", "certificates"},
+		{"config", "configuration"}, {"organise", "organization"}, {"colour", "colors"}, {"licences", "licensed"},
+		{"centre", "centers"}, {"analyse", "analyzed"}, {"cheque", "checks"}, {"notify", "notifications"},
+		{"verified", "verification"}, {"allergy", "allergic"}, {"children", "child"}, {"indices", "index"}, {"sent", "sending"},
+		{"bought", "buying"}, {"written", "writes"}, {"ran", "running"}, {"patient's", "patients"},
+	} {
+		for i := range pair {
+			tools := []toolsearch.Tool{{Name: "x", Description: "Prints " + pair[i] + " here."}, {Name: "y", Description: "Else."}}
+			if got := names(tools, toolsearch.New(tools).Find(pair[1-i], nil, 5)); !slices.Equal(got, []string{"x"}) {
+				t.Errorf("%q finds %v of %q", pair[1-i], got, pair[i])
+			}
+		}
+	}
+}
+
+// TestQuestionsAreRead asks questions whose letters, without the reading of queryTerms, name the second tool.
+func TestQuestionsAreRead(t *testing.T) {
+	for _, c := range []struct{ query, right, wrong string }{
+		{"I'll see the bed", "beds", "ill"},
+		{"I'd like a report", "reports", "id"},
+		{"We’ll close the well", "close", "will"},
+		{"who cannot log in", "login failures", "log"},
+		{"turn it off", "disable", "it"},
+		{"sign the documents in May", "sign documents", "sign-in"},
+		{"invoices above 30 euros", "invoices", "30"},
+		{"set up the web hook", "webhook", "a hook for coats"},
+		{"restart the k8s pod", "k8s pod", "8 k s"},
+	} {
+		tools := []toolsearch.Tool{{Name: "a", Description: c.wrong}, {Name: "b", Description: c.right}}
+		found := names(tools, toolsearch.New(tools).Find(c.query, nil, 5))
+		if len(found) == 0 || found[0] != "b" {
+			t.Errorf("%q finds %v, and %q has to be before %q", c.query, found, c.right, c.wrong)
+		}
+	}
+}
+
 func TestAnExactNameIsFirst(t *testing.T) {
 	tools := []toolsearch.Tool{
 		{Name: "order", Description: strings.Repeat("nothing to do with it, ", 100)},
@@ -108,7 +148,7 @@ func TestRepeatedWordsDoNotRaiseATool(t *testing.T) {
 // TestHiddenToolsMoveNoRank compares an index of all tools, of which some are hidden, with one of those that are not.
 func TestHiddenToolsMoveNoRank(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	words := strings.Fields("order invoice refund ticket customer list read open close mail stock price daily report")
+	words := strings.Fields("order invoice refund ticket customer list read open close mail stock price daily report log in login")
 	for range 50 {
 		var all, shown []toolsearch.Tool
 		var place []int

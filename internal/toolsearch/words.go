@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 )
@@ -23,22 +24,50 @@ var stopWords = strings.Fields(`a about above again against ago all also always 
 	will with within without wont would year years yes yesterday yet you your yours`)
 
 // negations are stop words after which the next word is negated.
-var negations = strings.Fields(`arent cannot cant didnt doesnt dont hasnt havent isnt never not wasnt werent
-	wont`)
+var negations = strings.Fields(`arent cannot cant couldnt didnt doesnt dont hadnt hasnt havent isnt never not
+	shouldnt wasnt werent without wont wouldnt`)
+
+// particles make one verb with the word before them, which names and descriptions write as one word, such as "login".
+var particles = strings.Fields(`away back down in off on out over up`)
+
+// prepositions are particles that also are before a noun.
+var prepositions = strings.Fields(`in on out over`)
+
+// queryTerm is a term of a query, and what it counts.
+type queryTerm struct {
+	text   string
+	weight float64
+}
 
 // queryTerms returns each term of a query once, without stop words unless it has nothing else. What is negated is also
-// looked for with un-: "not paid" is "unpaid".
-func queryTerms(query string) []string {
-	var all, telling []string
-	isNegated := false
-	for _, word := range words(query) {
-		all = appendNew(all, stem(word))
+// looked for with un-: "not paid" is "unpaid". Two words that has knows as one are also that one, such as "web hook".
+// If the second is a particle, both count less: "log in" asks for a login more than for a log.
+func queryTerms(query string, has func(term string) bool) []queryTerm {
+	var all, telling []queryTerm
+	isNegated, particleAt := false, -1
+	written := append(words(query), "")
+	for i, word := range written[:len(written)-1] {
+		next, weight := written[i+1], 1.0
+		if isNumber(word) || i == particleAt {
+			weight = weightOfMinor
+		}
+		if at := particleOf(written, i); at > 0 {
+			if verb := joinVerb(word, written[at], has); verb != "" {
+				telling = appendTerm(telling, verb, 1)
+				weight, particleAt = weightOfMinor, at
+			}
+		}
+		all = appendTerm(all, stem(word), weight)
 		if slices.Contains(stopWords, word) {
 			isNegated = isNegated || slices.Contains(negations, word)
 			continue
 		}
-		if telling = appendNew(telling, stem(word)); isNegated {
-			telling = appendNew(telling, stem("un"+word))
+		telling = appendTerm(telling, stem(word), weight)
+		if isNegated {
+			telling = appendTerm(telling, stem("un"+word), weight)
+		}
+		if compound := stem(word + next); has(compound) {
+			telling = appendTerm(telling, compound, 1)
 		}
 		isNegated = false
 	}
@@ -46,6 +75,36 @@ func queryTerms(query string) []string {
 		return all
 	}
 	return telling
+}
+
+func appendTerm(terms []queryTerm, text string, weight float64) []queryTerm {
+	if slices.ContainsFunc(terms, func(term queryTerm) bool { return term.text == text }) {
+		return terms
+	}
+	return append(terms, queryTerm{text, weight})
+}
+
+// particleOf returns the place of the particle of a verb, or 0. Up to two words are between them, as in "turn the alarm
+// off", and none before a preposition, which mostly begins a phrase of its own: "in May".
+func particleOf(written []string, verb int) int {
+	for at := verb + 1; at < min(verb+4, len(written)); at++ {
+		isNext := at == verb+1
+		if slices.Contains(particles, written[at]) && (isNext || !slices.Contains(prepositions, written[at])) {
+			return at
+		}
+	}
+	return 0
+}
+
+// joinVerb returns a verb and its particle as the one term that has knows, or nothing. The verb may have an ending:
+// "backed up" is "backup", and "taking over" is "takeover".
+func joinVerb(verb, particle string, has func(term string) bool) string {
+	for _, joined := range []string{stem(verb + particle), stem(verb) + particle, stem(verb) + "e" + particle} {
+		if has(joined) {
+			return joined
+		}
+	}
+	return ""
 }
 
 func appendNew(terms []string, term string) []string {
@@ -60,7 +119,7 @@ func appendNew(terms []string, term string) []string {
 // "email". A script without spaces has every pair of neighbours as a word.
 func words(text string) (all []string) {
 	for _, word := range strings.FieldsFunc(fold(text), isBetweenWords) {
-		pieces := strings.FieldsFunc(dropApostrophes(word), isHyphen)
+		pieces := strings.FieldsFunc(dropApostrophes(cutContraction(word)), isHyphen)
 		for _, piece := range pieces {
 			all = appendPiece(all, []rune(piece))
 		}
@@ -101,6 +160,18 @@ func isHyphen(r rune) bool { return r == '-' || r == '‐' || r == '‑' }
 
 func isApostrophe(r rune) bool { return r == '\'' || r == '’' }
 
+// cutContraction removes a shortened verb or the mark of a genitive: "I'll" is no "ill", and "I'd" no "id".
+func cutContraction(word string) string {
+	if at := strings.LastIndexFunc(word, isApostrophe); at > 0 {
+		_, size := utf8.DecodeRuneInString(word[at:])
+		switch strings.ToLower(word[at+size:]) {
+		case "d", "ll", "m", "re", "s", "ve":
+			return word[:at]
+		}
+	}
+	return word
+}
+
 func dropApostrophes(word string) string {
 	return strings.Map(func(r rune) rune {
 		if isApostrophe(r) {
@@ -110,22 +181,33 @@ func dropApostrophes(word string) string {
 	}, word)
 }
 
-// appendPiece appends the words of letters, marks and digits: each run of one kind.
+// appendPiece appends the words of letters, marks and digits: each run of one kind, and the whole if it has letters and
+// digits. A single letter of those is no word.
 func appendPiece(all []string, piece []rune) []string {
+	isMixed := hasLettersAndDigits(piece)
 	for from, to := 0, 0; from < len(piece); from = to {
 		kind := kindOf(piece[from])
 		for to = from + 1; to < len(piece) && kindOf(piece[to]) == kind; to++ {
 		}
-		switch run := piece[from:to]; kind {
-		case digits:
+		switch run := piece[from:to]; {
+		case kind == digits:
 			all = append(all, string(run))
-		case dense:
+		case kind == dense:
 			all = appendPairs(all, run)
-		default:
+		case !isMixed || len(run) > 1:
 			all = appendLetters(all, run)
 		}
 	}
+	if isMixed {
+		all = append(all, strings.ToLower(string(piece)))
+	}
 	return all
+}
+
+// hasLettersAndDigits reports whether a piece is an abbreviation with a number, such as "k8s" and "2FA".
+func hasLettersAndDigits(piece []rune) bool {
+	isLetter := func(r rune) bool { return kindOf(r) == letters }
+	return slices.ContainsFunc(piece, isLetter) && slices.ContainsFunc(piece, unicode.IsNumber)
 }
 
 type kind int
@@ -177,4 +259,8 @@ func appendLetters(all []string, run []rune) []string {
 		all = append(all, strings.ToLower(string(run[from:])))
 	}
 	return append(all, whole)
+}
+
+func isNumber(term string) bool {
+	return !strings.ContainsFunc(term, func(r rune) bool { return !unicode.IsNumber(r) })
 }
