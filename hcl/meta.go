@@ -1,6 +1,7 @@
 package hcl
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -87,6 +88,9 @@ var (
 // vendorPrefixes are prefixes without a dot that clients have given a meaning.
 var vendorPrefixes = map[string]bool{"anthropic": true, "openai": true}
 
+// protocolLabels are second labels, in any case, of the prefixes that belong to the Model Context Protocol.
+var protocolLabels = []string{"mcp", "modelcontextprotocol"}
+
 // checkMetaName reports a name of metadata that is reserved, or that nobody owns.
 func checkMetaName(d *decode.Decoder, at Range, full string) {
 	prefix, name, prefixed := strings.Cut(full, "/")
@@ -101,7 +105,7 @@ func checkMetaName(d *decode.Decoder, at Range, full string) {
 	case !prefixed || len(labels) == 1 || !metaPrefix.MatchString(prefix) || !metaName.MatchString(name):
 		d.Diags.Errorf(at, "Invalid metadata name", "%q needs a prefix that belongs to you, a name of the DNS and a "+
 			"slash, as in \"example.com/team\"; without a dot there are only anthropic/ and openai/.", full)
-	case len(labels) > 1 && (labels[1] == "mcp" || labels[1] == "modelcontextprotocol"):
+	case len(labels) > 1 && slices.Contains(protocolLabels, strings.ToLower(labels[1])):
 		d.Diags.Errorf(at, "Reserved name", "The prefix %s/ is reserved for the Model Context Protocol.", prefix)
 	}
 }

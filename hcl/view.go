@@ -195,7 +195,27 @@ func (t *toolDecoder) checkView(d *decode.Decoder, b *hclsyntax.Block) {
 			"load. Declare %s.", what)
 		return
 	}
+	if p := t.tool.Projection; p != nil && v.isProjected() {
+		v.Row = offeredMembers(v.Row, p.Offer)
+	}
 	v.checkMembers(d)
+}
+
+// isProjected reports whether a projection applies to what the view shows: not to a record with a list of rows in it.
+func (v *View) isProjected() bool {
+	_, inner := rowsOf(v.Result, false)
+	return v.Kind != "record" || inner == nil
+}
+
+// offeredMembers returns the type of a row without the members that no call can choose.
+func offeredMembers(row *schema.Type, offer []string) *schema.Type {
+	var members []*schema.Member
+	for _, m := range row.Members {
+		if slices.Contains(offer, m.Name) {
+			members = append(members, m)
+		}
+	}
+	return schema.ObjectOf(members...)
 }
 
 // resultType returns the type of the structured result; nil for none, and for one that is not known.
@@ -262,6 +282,15 @@ func (v *View) checkMembers(d *decode.Decoder) {
 			diag.SuggestOr(name, names, diag.ListHas(names)))
 		return nil
 	}
+	once := func(argument string, names []string) {
+		for i, name := range names {
+			if slices.Contains(names[:i], name) {
+				d.Diags.Errorf(v.ranges[argument], "Duplicate column", "%s names %q twice.", argument, name)
+			}
+		}
+	}
+	once("columns", v.Columns)
+	once("y", v.Y)
 	for _, name := range v.Columns {
 		find("columns", name)
 	}
@@ -271,8 +300,8 @@ func (v *View) checkMembers(d *decode.Decoder) {
 				diag.WithArticle(t.String()))
 		}
 	}
-	if name := strings.TrimPrefix(v.Sort, "-"); name != "" {
-		find("sort", name)
+	if v.Sort != "" {
+		find("sort", strings.TrimPrefix(v.Sort, "-"))
 	}
 	if v.Kind == "chart" {
 		find("x", v.X)

@@ -3,6 +3,7 @@ package toolsearch
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -140,7 +141,7 @@ func Check(query string) error {
 		return fmt.Errorf("query has %d bytes; at most %d are accepted", len(query), maxQueryBytes)
 	}
 	if len(words(query)) == 0 {
-		return fmt.Errorf("query has no word")
+		return errors.New("query has no word: write in a few words what the tool has to do")
 	}
 	return nil
 }

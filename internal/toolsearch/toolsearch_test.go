@@ -196,8 +196,8 @@ func TestCheck(t *testing.T) {
 		{strings.Repeat("a ", 16), ""},
 		{strings.Repeat("a ", 17), "query has 17 words; at most 16 are accepted"},
 		{strings.Repeat("ä", 129), "query has 258 bytes; at most 256 are accepted"},
-		{" ?! ", "query has no word"},
-		{"", "query has no word"},
+		{" ?! ", "query has no word: write in a few words what the tool has to do"},
+		{"", "query has no word: write in a few words what the tool has to do"},
 	} {
 		got := ""
 		if err := toolsearch.Check(c.query); err != nil {

@@ -43,7 +43,7 @@ func TestTheToolsPageShowsWhatASearchFinds(t *testing.T) {
 	if rows := textOf(vera.get("/console/tools?search=plain&q=refund").find("tools")); strings.Contains(rows, "Score") {
 		t.Errorf("a toolset without a search block: %s", rows)
 	}
-	if got := textOf(vera.get("/console/tools?search=all&q=%3F").find("problem")); got != "query has no word." {
+	if got := textOf(vera.get("/console/tools?search=all&q=%3F").find("problem")); got != "query has no word: write in a few words what the tool has to do." {
 		t.Errorf("a query without words: %q", got)
 	}
 	none := newSite(t, "console {}\n"+strings.Replace(searchedShop, `search { areas = "Orders." }`, "", 1)).withTicket()
