@@ -74,6 +74,10 @@ func verifyAuditLog(ctx context.Context, w io.Writer, log audit.Source) error {
 
 // auditReadFailure returns the error for a log that cannot be read.
 func auditReadFailure(log audit.Source, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		const text = "%s does not exist yet: the first hatchel serve or hatchel call of the configuration creates it"
+		return failf(text, log)
+	}
 	return failf("%s cannot be read: %s", log, reason(err))
 }
 
