@@ -44,6 +44,7 @@ type maskScan struct {
 	tables  [][]string // that the statement names
 	whole   []string   // the names by which it names them, of which each is a row
 	hasRows bool       // a name of a table stands for its row
+	isMySQL bool       // the columns of VALUES have no names
 	mask    *eval.Mask
 	derived map[string]bool // names of columns that hold masked values
 	problem string          // why the columns cannot be followed
@@ -54,10 +55,11 @@ const stringToken = "\"\x00"
 
 func newMaskScan(text string, dialect sqltext.Dialect, mask *eval.Mask) *maskScan {
 	named := withoutText(text, dialect, func(content string) string {
+		content = strings.ReplaceAll(content, "''", "'")
 		return " " + stringToken + strings.ReplaceAll(content, `"`, `""`) + `" `
 	})
 	s := &maskScan{tokens: sqlToken.FindAllString(named, -1), mask: mask, derived: map[string]bool{},
-		hasRows: dialect == sqltext.PostgreSQL}
+		hasRows: dialect == sqltext.PostgreSQL, isMySQL: dialect == sqltext.MySQL}
 	s.closes = make([]int, len(s.tokens))
 	var open []int
 	for i, token := range s.tokens {
@@ -116,6 +118,10 @@ func (s *maskScan) word(i int) string {
 }
 
 var (
+	// pathWords are functions whose arguments choose a part of a JSON document.
+	pathWords = wordSet("JSON_EXTRACT JSONB_EXTRACT JSON_VALUE JSON_QUERY JSON_UNQUOTE JSON_EXTRACT_PATH " +
+		"JSON_EXTRACT_PATH_TEXT JSONB_EXTRACT_PATH JSONB_EXTRACT_PATH_TEXT JSONB_PATH_QUERY JSONB_PATH_QUERY_ARRAY " +
+		"JSONB_PATH_QUERY_FIRST")
 	// setWords come between the branches of a query.
 	setWords = wordSet("UNION EXCEPT INTERSECT MINUS")
 	// listEnds end the columns of a query.
@@ -131,6 +137,8 @@ var (
 	fromWords = wordSet("FROM JOIN LATERAL AS ONLY USING INTO UPDATE INNER LEFT RIGHT FULL OUTER CROSS NATURAL")
 	// hintWords come before parentheses that hold no table.
 	hintWords = wordSet("USING INDEX KEY BERNOULLI SYSTEM REPEATABLE PARTITION")
+	// insertedWords begin what INSERT writes, after the names of its columns.
+	insertedWords = wordSet("SELECT VALUES VALUE WITH TABLE OVERRIDING (")
 	// operandEnds end an operand; after another operator word, a name is an operand, too.
 	operandEnds = wordSet("END NULL TRUE FALSE")
 	// operatorWords stand between operands.
@@ -145,6 +153,8 @@ var (
 func (s *maskScan) query(i, end int) (columns []selected) {
 	i = s.with(i, end)
 	writes := tableVerbs[s.word(i)]
+	returns := writes && s.returns(i, end)
+	var written []string // the columns that INSERT names
 	branches := 0
 	add := func(branch []selected) {
 		if branches++; branches == 1 {
@@ -156,19 +166,43 @@ func (s *maskScan) query(i, end int) (columns []selected) {
 	for i < end && s.problem == "" {
 		switch word := s.word(i); {
 		case s.beginsQuery(i) && (branches == 0 || setWords[s.word(i-1)] || leadWords[s.word(i-1)]):
-			add(s.query(i+1, s.closes[i]))
+			if branch := s.query(i+1, s.closes[i]); returns {
+				s.write(branch, written)
+			} else {
+				add(branch)
+			}
 			i = s.closes[i] + 1
 		case word == "SELECT" || word == "RETURNING":
 			var branch []selected
-			if branch, i = s.list(i+1, end); word == "RETURNING" {
+			switch branch, i = s.list(i+1, end); {
+			case word == "RETURNING":
 				columns = branch
-			} else if !writes {
+			case !writes:
 				add(branch)
+			case returns:
+				s.write(branch, written)
 			}
 			if s.word(i) == "FROM" {
 				i = s.from(i+1, end)
 			}
+		case (word == "VALUES" || word == "VALUE") && returns || word == "VALUES" && !writes:
+			branch, after := s.values(i+1, end)
+			if i = after; !writes {
+				add(branch)
+			} else {
+				s.write(branch, written)
+			}
+		case word == "TABLE" && branches == 0 && !writes || word == "TABLE" && setWords[s.word(i-1)]:
+			add([]selected{{star: true}})
+			i = s.from(i+1, end)
+		case returns && (word == "SET" || word == "UPDATE" && s.word(i-1) == "KEY"):
+			i = s.assign(i+1, end)
+		case returns && word == "WITH":
+			i = s.with(i, end)
 		case word == "(":
+			if returns && insertedWords[s.word(s.closes[i]+1)] {
+				written = s.nameList(i)
+			}
 			i = s.closes[i] + 1
 		case word == "USING" || word == "FROM" && branches == 0: // of a statement that writes
 			i = s.from(i+1, end)
@@ -179,13 +213,111 @@ func (s *maskScan) query(i, end int) (columns []selected) {
 	return columns
 }
 
+// returns reports whether a statement that writes returns columns of the rows that it has written.
+func (s *maskScan) returns(i, end int) bool {
+	for ; i < end; i++ {
+		if s.word(i) == "(" {
+			i = s.closes[i]
+		} else if s.word(i) == "RETURNING" {
+			return true
+		}
+	}
+	return false
+}
+
+// write notes the columns that get masked values by a statement that also returns them. Names are those of the columns
+// that are written; nil for all columns of the table.
+func (s *maskScan) write(columns []selected, names []string) {
+	for i, c := range columns {
+		switch {
+		case c.star && names == nil: // both tables have the same columns
+		case c.star || names == nil && (c.masked || s.isMasked(c.name)):
+			if s.problem == "" {
+				s.problem = fmt.Sprintf("The statement writes columns that mask %q may mask, and returns what it has "+
+					"written, so what is masked cannot be followed. Name the columns of both: INSERT INTO … (a, b) SELECT a, b.",
+					s.mask.Name)
+			}
+		case i < len(names) && (c.masked || s.isMasked(c.name)):
+			s.derive(names[i])
+		}
+	}
+}
+
+// derive notes a column that holds masked values, unless the mask names it.
+func (s *maskScan) derive(name string) {
+	if !s.isMasked(name) {
+		s.derived[name] = true
+	}
+}
+
+// assign notes the columns that SET gives masked values, as in SET name = email, and returns where it ends.
+func (s *maskScan) assign(i, end int) int {
+	for i < end && !fromEnds[s.word(i)] && s.word(i) != "FROM" {
+		names := []string{lastName(s.tokens[i])}
+		if s.word(i) == "(" {
+			names = s.nameList(i)
+			i = s.closes[i]
+		}
+		from := i + 1
+		for i = from; i < end && s.word(i) != "," && (!fromEnds[s.word(i)] && s.word(i) != "FROM" ||
+			s.isOperand(from, i)); i++ {
+			if s.word(i) == "(" {
+				i = s.closes[i]
+			}
+		}
+		if i = min(i, end); s.reads(from, i) {
+			for _, name := range names {
+				s.derive(name)
+			}
+		}
+		if s.word(i) != "," {
+			return i
+		}
+		i++
+	}
+	return i
+}
+
+// values follows the rows of VALUES, which begin at a token, and returns where they end.
+func (s *maskScan) values(i, end int) (columns []selected, _ int) {
+	for ; i < end && (s.word(i) == "(" || s.word(i) == "," || s.word(i) == "ROW"); i++ {
+		if s.word(i) != "(" {
+			continue
+		}
+		for n, from := 0, i+1; from < s.closes[i]; n++ {
+			to := from
+			for ; to < s.closes[i] && s.word(to) != ","; to++ {
+				if s.word(to) == "(" {
+					to = s.closes[to]
+				}
+			}
+			if n == len(columns) {
+				columns = append(columns, selected{name: s.valueName(n)})
+			}
+			to = min(to, s.closes[i])
+			columns[n].masked = columns[n].masked || s.reads(from, to)
+			from = to + 1
+		}
+		i = min(s.closes[i], end)
+	}
+	return columns, i
+}
+
+// valueName returns the name of a column of VALUES; MySQL and MariaDB give different ones.
+func (s *maskScan) valueName(n int) string {
+	if s.isMySQL {
+		return ""
+	}
+	return fmt.Sprintf("column%d", n+1)
+}
+
 // beginsQuery reports whether a token is a parenthesis around a query.
 func (s *maskScan) beginsQuery(i int) bool {
 	if s.word(i) != "(" {
 		return false
 	}
 	switch s.word(i + 1) {
-	case "SELECT", "WITH", "VALUES":
+	case "SELECT", "WITH", "VALUES", "TABLE":
 		return true
 	}
 	return s.beginsQuery(i + 1)
@@ -272,6 +404,9 @@ func (s *maskScan) nameList(open int) []string {
 
 // lastName returns the last part of a name as a result has it.
 func lastName(token string) string {
+	if text, ok := strings.CutPrefix(token, stringToken); ok { // MySQL and SQLite accept a text as an alias
+		return strings.ReplaceAll(strings.TrimSuffix(text, `"`), `""`, `"`)
+	}
 	parts := nameParts.FindAllString(token, -1)
 	if len(parts) == 0 {
 		return ""
@@ -292,6 +427,7 @@ func isName(token string) bool {
 
 // isMasked reports whether a column of that name holds masked values.
 func (s *maskScan) isMasked(name string) bool {
+	name = eval.FirstName(name)
 	return name != "" && (s.mask.NamesColumn(s.tables, name) || s.isDerived(name))
 }
 
@@ -329,9 +465,11 @@ func (s *maskScan) list(i, end int) (columns []selected, _ int) {
 	return columns, end
 }
 
-// isOperand reports whether a word that ends columns elsewhere is a part of an expression, as in IS DISTINCT FROM.
+// isOperand reports whether a word that ends columns elsewhere is a part of an expression, as in IS DISTINCT FROM and
+// WITHIN GROUP.
 func (s *maskScan) isOperand(from, i int) bool {
-	return s.word(i) == "FROM" && s.word(i-1) == "DISTINCT" && i-1 > from
+	return s.word(i) == "FROM" && s.word(i-1) == "DISTINCT" && i-1 > from ||
+		s.word(i) == "GROUP" && s.word(i-1) == "WITHIN"
 }
 
 // column returns the column that the tokens in [i, end) give.
@@ -339,7 +477,7 @@ func (s *maskScan) column(i, end int) (c selected) {
 	last := s.tokens[end-1]
 	alone := end-i == 1
 	switch {
-	case alone && strings.HasSuffix(last, "*"):
+	case alone && strings.HasSuffix(last, "*"), s.tokens[i] == "(" && last == "*" && s.word(end-2) == ".":
 		return selected{star: true}
 	case alone && isName(last):
 		c.name = lastName(last)
@@ -350,7 +488,7 @@ func (s *maskScan) column(i, end int) (c selected) {
 	case s.isAlias(end - 1):
 		c.name, end = lastName(last), end-1
 	}
-	c.masked = s.reads(i, end)
+	c.masked = s.tells(i, end, true)
 	if end-i == 1 && isName(s.tokens[i]) && strings.EqualFold(lastName(s.tokens[i]), c.name) {
 		c.masked = s.isDerived(c.name) || s.isWholeRow(s.tokens[i])
 	}
@@ -373,15 +511,23 @@ func (s *maskScan) isWholeRow(token string) bool {
 	return s.hasRows && slices.ContainsFunc(s.whole, func(row string) bool { return strings.EqualFold(row, name) })
 }
 
-// jsonWords are functions that keep the names of the columns of a row.
-var jsonWords = wordSet("ROW_TO_JSON TO_JSON TO_JSONB JSON_AGG JSONB_AGG")
+var (
+	// jsonWords are functions that make JSON of a row, in which the members have the names of its columns.
+	jsonWords = wordSet("ROW_TO_JSON TO_JSON TO_JSONB JSON_AGG JSONB_AGG")
+	// keepingWords are functions, and casts, that keep JSON a JSON document.
+	keepingWords = wordSet("JSON_AGG JSONB_AGG TO_JSON TO_JSONB COALESCE JSON_BUILD_OBJECT JSONB_BUILD_OBJECT " +
+		"JSON_BUILD_ARRAY JSONB_BUILD_ARRAY JSON_STRIP_NULLS JSONB_STRIP_NULLS JSONB_PRETTY JSON JSONB TEXT")
+)
 
 // reads reports whether the expression in [i, end) tells of masked values.
-func (s *maskScan) reads(i, end int) bool {
-	for ; i < end; i++ {
+func (s *maskScan) reads(i, end int) bool { return s.tells(i, end, false) }
+
+// tells is reads for an expression that may be a column of a result, in which masked members of JSON are found.
+func (s *maskScan) tells(i, end int, isColumn bool) bool {
+	for start := i; i < end; i++ {
 		token := s.tokens[i]
 		switch {
-		case token == "(" && countingWords[s.word(i-1)]:
+		case token == "(" && countingWords[s.word(i-1)] && s.word(i-2) != "WITHIN":
 			i = s.closes[i]
 		case s.beginsQuery(i):
 			for _, c := range s.query(i+1, s.closes[i]) {
@@ -389,20 +535,79 @@ func (s *maskScan) reads(i, end int) bool {
 					return true
 				}
 			}
-			if s.word(i+1) == "VALUES" && s.reads(i+2, s.closes[i]) {
-				return true
-			}
 			i = s.closes[i]
-		case strings.HasPrefix(token, stringToken):
-			if slices.ContainsFunc(strings.FieldsFunc(token[len(stringToken):len(token)-1], isPathMark),
-				s.mask.NamesPart) {
+		case s.isParameter(i):
+			if s.choosesPart(start, i) {
 				return true
 			}
-		case !isName(token) || s.word(i+1) == "(":
-		case s.isWholeRow(token) && !(s.word(i-1) == "(" && jsonWords[s.word(i-2)]):
-			return true
-		case s.word(i+1) == "IS" && (s.word(i+2) == "NULL" || s.word(i+2) == "NOT" && s.word(i+3) == "NULL"):
-		case s.isMasked(lastName(token)):
+		case strings.HasPrefix(token, `"`):
+			if s.namesPart(token) {
+				return true
+			}
+			fallthrough
+		default:
+			if s.tellsName(start, i, end, isColumn) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// namesPart reports whether a text in quotes names a part of a masked member. Double quotes are those of a name in
+// PostgreSQL, and of a text or a name elsewhere.
+func (s *maskScan) namesPart(token string) bool {
+	text, isText := strings.CutPrefix(token, stringToken)
+	return (isText || !s.hasRows) && slices.ContainsFunc(strings.FieldsFunc(text, isPathMark), s.mask.NamesPart)
+}
+
+// tellsName reports whether a token of the expression in [start, end) is a name whose value tells of masked values.
+func (s *maskScan) tellsName(start, i, end int, isColumn bool) bool {
+	token := s.tokens[i]
+	switch {
+	case !isName(token) || s.word(i+1) == "(":
+		return false
+	case s.hasRows && strings.HasSuffix(token, "*"): // the columns of a row as arguments
+		return true
+	case s.isWholeRow(token):
+		return !isColumn || !s.staysJSON(start, i, end)
+	case s.word(i+1) == "IS" && (s.word(i+2) == "NULL" || s.word(i+2) == "NOT" && s.word(i+3) == "NULL"):
+		return false
+	}
+	return s.isMasked(lastName(token))
+}
+
+// staysJSON reports whether the column in [start, end) is JSON in which the masked members of a row have their names.
+func (s *maskScan) staysJSON(start, i, end int) bool {
+	if !jsonWords[s.word(i-2)] || s.word(i-1) != "(" || len(s.derived)+len(s.mask.ColumnsOf(s.tables)) > 0 {
+		return false
+	}
+	for at := start; at < end; at++ {
+		switch {
+		case at > start && at < i && s.word(at) == "(" && s.closes[at] > i && isName(s.tokens[at-1]) &&
+			!keepingWords[s.word(at-1)] && !jsonWords[s.word(at-1)]:
+			return false // a function of the JSON
+		case s.word(at) == "|" || s.word(at) == "CASE":
+			return false
+		case s.word(at) == ":" && s.word(at-1) == ":" && !keepingWords[s.word(at+1)]:
+			return false
+		}
+	}
+	return true
+}
+
+// isParameter reports whether a token begins a parameter.
+func (s *maskScan) isParameter(i int) bool { return s.word(i) == "?" || s.word(i) == "$" }
+
+// choosesPart reports whether a parameter of the expression that begins at a token chooses a part of a JSON document,
+// which has no name then: as in data->>$1 and json_extract(data, $1).
+func (s *maskScan) choosesPart(start, i int) bool {
+	if s.word(i-1) == ">" && (s.word(i-2) == "-" || s.word(i-2) == "#" ||
+		s.word(i-2) == ">" && (s.word(i-3) == "-" || s.word(i-3) == "#")) {
+		return true
+	}
+	for at := start + 1; at < i; at++ {
+		if s.word(at) == "(" && s.closes[at] > i && pathWords[s.word(at-1)] {
 			return true
 		}
 	}
@@ -452,7 +657,7 @@ func (s *maskScan) call(open int) {
 	}
 	isAlias := before >= 0 && isName(s.tokens[before]) && !fromWords[s.word(before)]
 	switch {
-	case s.problem != "" || s.tokens[max(before, 0)] == ")":
+	case s.problem != "" || s.tokens[max(before, 0)] == ")" || s.word(before) == "ORDINALITY":
 	case isAlias:
 		s.problem = fmt.Sprintf("%s gives other names to the columns of %s, so what mask %q masks cannot be followed. "+
 			"Use the names of the columns.", name, s.tokens[before], s.mask.Name)

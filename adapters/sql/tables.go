@@ -69,6 +69,8 @@ var (
 	describedVerbs = []string{"SELECT", "VALUES", "WITH", "TABLE", "EXPLAIN", "SHOW", "DESCRIBE", "DESC", ""}
 	// selectWords come before STRAIGHT_JOIN where it is a word of SELECT, and joins no table.
 	selectWords = wordSet("SELECT ALL DISTINCT DISTINCTROW HIGH_PRIORITY")
+	// sourceQueries begin a query in parentheses, where a table could stand.
+	sourceQueries = wordSet("SELECT WITH VALUES TABLE")
 	// sourceEnds end the list of tables after FROM.
 	sourceEnds = wordSet("WHERE GROUP ORDER LIMIT HAVING UNION EXCEPT INTERSECT WINDOW OFFSET FETCH FOR SET ON " +
 		"USING RETURNING VALUES SELECT")
@@ -141,6 +143,8 @@ func (s *tableScan) at(i int) {
 			}
 		}
 	case word == "JOIN", word == "STRAIGHT_JOIN" && !selectWords[s.word(i-1)]:
+		s.joined(i + 1)
+	case word == "TABLE" && (i == 0 || s.word(i-1) == "(" || setWords[s.word(i-1)]):
 		s.add("SELECT", i+1)
 	case word == "FROM" && s.word(i-1) != "DELETE" && s.word(i-1) != "DISTINCT":
 		s.sources(i + 1)
@@ -159,13 +163,18 @@ func (s *tableScan) beginsClause(i int) bool {
 	return s.word(i+1) != "(" // a function, such as REPLACE(
 }
 
+// joined adds the table at a token, which may stand in parentheses.
+func (s *tableScan) joined(i int) {
+	for s.word(i) == "ONLY" || s.word(i) == "LATERAL" || s.word(i) == "(" {
+		i++
+	}
+	s.add("SELECT", i)
+}
+
 // sources adds the tables of a list after FROM.
 func (s *tableScan) sources(i int) {
 	for ; i < len(s.tokens); i++ {
-		for s.word(i) == "ONLY" || s.word(i) == "LATERAL" {
-			i++
-		}
-		s.add("SELECT", i)
+		s.joined(i)
 		for depth := 0; i < len(s.tokens); i++ { // to the next comma of the list
 			switch word := s.word(i); {
 			case word == "(":
@@ -193,7 +202,7 @@ func (s *tableScan) add(verb string, i int) {
 	isName := first == '_' || first == '"' || first == '`' || first == '[' && len(s.tokens[i]) > 1 ||
 		first > 0x7f || first|0x20 >= 'a' && first|0x20 <= 'z'
 	isFunction := verb == "SELECT" && s.word(i+1) == "("
-	if isName && !isFunction && !slices.Contains(s.with, name) && s.word(i) != "SELECT" {
+	if isName && !isFunction && !slices.Contains(s.with, name) && !sourceQueries[s.word(i)] {
 		s.found[verb] = append(s.found[verb], name)
 	}
 }

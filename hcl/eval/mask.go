@@ -124,11 +124,20 @@ func (a Applied) Matches(path []string) bool {
 	if a.Mask.Matches(path) || a.Columns == nil || last < 1 || path[last-1] != "rows" && path[last-1] != "row" {
 		return a.Mask.Matches(path)
 	}
-	name := repeatedName(path[last])
+	name := FirstName(repeatedName(path[last]))
 	return slices.ContainsFunc(*a.Columns, func(column string) bool {
 		column = strings.ToLower(column)
 		return matchesName(column, path[last]) || matchesName(column, name)
 	}) || a.Mask.Matches(append(slices.Clip(path[:last]), name))
+}
+
+// FirstName returns the name of a column before SQLite has made it distinct in a subquery, as in email:1.
+func FirstName(name string) string {
+	at := strings.LastIndexByte(name, ':')
+	if at < 1 || at == len(name)-1 || strings.Trim(name[at+1:], "0123456789") != "" {
+		return name
+	}
+	return name[:at]
 }
 
 // repeatedName returns the name of a column before a result has made it distinct by a number at its end.
