@@ -230,8 +230,8 @@ func (s *maskScan) returns(i, end int) bool {
 func (s *maskScan) write(columns []selected, names []string) {
 	for i, c := range columns {
 		switch {
-		case c.star && names == nil: // both tables have the same columns
-		case c.star || names == nil && (c.masked || s.isMasked(c.name)):
+		case names == nil && !c.masked: // a copy of a table has columns of the same names
+		case c.star || names == nil:
 			if s.problem == "" {
 				s.problem = fmt.Sprintf("The statement writes columns that mask %q may mask, and returns what it has "+
 					"written, so what is masked cannot be followed. Name the columns of both: INSERT INTO … (a, b) SELECT a, b.",
