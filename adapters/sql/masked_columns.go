@@ -40,7 +40,7 @@ func (b *block) MaskedColumns(mask *eval.Mask) ([]string, error) {
 // maskScan follows the columns that a mask names through one statement, to the columns of its result.
 type maskScan struct {
 	tokens  []string
-	closes  []int      // for each token that is a parenthesis, the one that closes it
+	closes  []int      // for each token that is a parenthesis or a bracket, the one that closes it
 	tables  [][]string // that the statement names
 	whole   []string   // the names by which it names them, of which each is a row
 	hasRows bool       // a name of a table stands for its row
@@ -58,16 +58,16 @@ func newMaskScan(text string, dialect sqltext.Dialect, mask *eval.Mask) *maskSca
 		content = strings.ReplaceAll(content, "''", "'")
 		return " " + stringToken + strings.ReplaceAll(content, `"`, `""`) + `" `
 	})
-	s := &maskScan{tokens: sqlToken.FindAllString(named, -1), mask: mask, derived: map[string]bool{},
+	s := &maskScan{tokens: tokensOf(named, dialect), mask: mask, derived: map[string]bool{},
 		hasRows: dialect == sqltext.PostgreSQL, isMySQL: dialect == sqltext.MySQL}
 	s.closes = make([]int, len(s.tokens))
 	var open []int
 	for i, token := range s.tokens {
 		s.closes[i] = len(s.tokens)
 		switch {
-		case token == "(":
+		case isOpening(token):
 			open = append(open, i)
-		case token == ")" && len(open) > 0:
+		case (token == ")" || token == "]") && len(open) > 0:
 			s.closes[open[len(open)-1]] = i
 			open = open[:len(open)-1]
 		}
@@ -79,6 +79,22 @@ func newMaskScan(text string, dialect sqltext.Dialect, mask *eval.Mask) *maskSca
 	}
 	return s
 }
+
+// tokensOf returns the tokens of a statement. Brackets are those of an array, and of a name in SQLite alone.
+func tokensOf(text string, dialect sqltext.Dialect) []string {
+	const bracket = "\x01"
+	if dialect != sqltext.SQLite {
+		text = strings.ReplaceAll(text, "[", bracket)
+	}
+	tokens := sqlToken.FindAllString(text, -1)
+	for i, token := range tokens {
+		tokens[i] = strings.ReplaceAll(token, bracket, "[")
+	}
+	return tokens
+}
+
+// isOpening reports whether a token is a parenthesis or the bracket of an array.
+func isOpening(token string) bool { return token == "(" || token == "[" }
 
 // run follows the columns until no further one is found: a name may be used before it is defined.
 func (s *maskScan) run() {
@@ -261,7 +277,7 @@ func (s *maskScan) assign(i, end int) int {
 		from := i + 1
 		for i = from; i < end && s.word(i) != "," && (!fromEnds[s.word(i)] && s.word(i) != "FROM" ||
 			s.isOperand(from, i)); i++ {
-			if s.word(i) == "(" {
+			if isOpening(s.word(i)) {
 				i = s.closes[i]
 			}
 		}
@@ -287,7 +303,7 @@ func (s *maskScan) values(i, end int) (columns []selected, _ int) {
 		for n, from := 0, i+1; from < s.closes[i]; n++ {
 			to := from
 			for ; to < s.closes[i] && s.word(to) != ","; to++ {
-				if s.word(to) == "(" {
+				if isOpening(s.word(to)) {
 					to = s.closes[to]
 				}
 			}
@@ -451,7 +467,7 @@ func (s *maskScan) list(i, end int) (columns []selected, _ int) {
 	for ; i <= end; i++ {
 		word := s.word(i)
 		switch {
-		case i < end && word == "(":
+		case i < end && isOpening(word):
 			i = min(s.closes[i], end-1)
 		case i == end || word == "," || listEnds[word] && !s.isOperand(from, i):
 			if from < i {

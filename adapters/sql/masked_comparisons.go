@@ -187,9 +187,9 @@ func (c *comparisonScan) part(i, end int, first queryClause, isQuery bool) {
 		case word == "(" && countingWords[c.word(i-1)]:
 			c.part(i+1, c.closes[i], queryClause{isList: true}, false)
 			i = c.closes[i]
-		case word == "(":
+		case isOpening(word):
 			depth++
-		case word == ")":
+		case word == ")" || word == "]":
 			depth--
 			leave(depth)
 		case word == "," && depth == current().depth && len(choices) == 0:
