@@ -250,7 +250,8 @@ func (s *maskScan) write(columns []selected, names []string) {
 		case c.star || names == nil:
 			if s.problem == "" {
 				s.problem = fmt.Sprintf("The statement writes columns that mask %q may mask, and returns what it has "+
-					"written, so what is masked cannot be followed. Name the columns of both: INSERT INTO … (a, b) SELECT a, b.",
+					"written, so what is masked cannot be followed. Name the columns of both: INSERT INTO … (a, b) "+
+					"SELECT a, b.",
 					s.mask.Name)
 			}
 		case i < len(names) && (c.masked || s.isMasked(c.name)):

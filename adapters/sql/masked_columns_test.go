@@ -134,6 +134,8 @@ func TestMaskedColumnsAreFollowedThroughStatements(t *testing.T) {
 		{"email", postgres, "SELECT g, n FROM unnest($1::text[]) WITH ORDINALITY AS s(g, n)", ""},
 		{"email", sqlite, `SELECT "email:1" AS x FROM (SELECT a.*, b.* FROM a JOIN b ON a.id = b.id)`, "x"},
 		{"customers.email", any, "SELECT email FROM (customers)", "email"},
+		{"customers.email", any, "SELECT email FROM (a, customers)", "email"},
+		{"customers.email", any, "SELECT email FROM x JOIN ((a JOIN b ON 1 = 1), customers) ON 2 = 2", "email"},
 		{"customers.email", any, "SELECT email FROM ((a) JOIN (customers) ON 1 = 1)", "email"},
 		{"customers.email", postgres, "SELECT email FROM ONLY (customers)", "email"},
 		{"e*", any, "SELECT email AS contact FROM customers", "contact"},

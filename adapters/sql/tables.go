@@ -163,10 +163,14 @@ func (s *tableScan) beginsClause(i int) bool {
 	return s.word(i+1) != "(" // a function, such as REPLACE(
 }
 
-// joined adds the table at a token, which may stand in parentheses.
+// joined adds the table at a token, or the tables in parentheses there.
 func (s *tableScan) joined(i int) {
-	for s.word(i) == "ONLY" || s.word(i) == "LATERAL" || s.word(i) == "(" {
+	for s.word(i) == "ONLY" || s.word(i) == "LATERAL" {
 		i++
+	}
+	if s.word(i) == "(" && !sourceQueries[s.word(i+1)] {
+		s.sources(i + 1)
+		return
 	}
 	s.add("SELECT", i)
 }

@@ -219,24 +219,48 @@ func mayBeJSON(text string) bool {
 	return false
 }
 
-// text masks the members of a text that is a JSON object or list, such as a body that was read as text.
+// text masks the members of a text that is a JSON object or list, such as a body that was read as text, and of its
+// lines that are, such as those of a program that prints JSON Lines.
 func (w *walker) text(text string) (_ any, changed bool, err error) {
-	if !mayBeJSON(text) {
+	masked, changed, isJSON, err := w.document(text)
+	if isJSON || err != nil || !strings.Contains(text, "\n") {
+		return masked, changed, err
+	}
+	lines := strings.SplitAfter(text, "\n")
+	for i, line := range lines {
+		bare := strings.TrimRight(line, "\r\n")
+		masked, partly, _, err := w.document(bare)
+		if err != nil {
+			return nil, false, err
+		}
+		if partly {
+			lines[i], changed = masked+line[len(bare):], true
+		}
+	}
+	if !changed {
 		return text, false, nil
 	}
+	return strings.Join(lines, ""), true, nil
+}
+
+// document masks the members of a text that is one JSON object or list.
+func (w *walker) document(text string) (_ string, changed, isJSON bool, err error) {
+	if !mayBeJSON(text) {
+		return text, false, false, nil
+	}
 	if c := jsonscan.FirstByte(text, value.MaxDepth); c != '{' && c != '[' {
-		return text, false, nil
+		return text, false, false, nil
 	}
 	v, err := value.Decode([]byte(text))
 	if err != nil { // a key stands twice, of which readers take either
-		return eval.MaskedText, true, nil
+		return eval.MaskedText, true, true, nil
 	}
 	masked, changed, err := w.value(v)
 	if err != nil || !changed {
-		return text, false, err
+		return text, false, true, err
 	}
 	out, err := value.AppendJSON(nil, masked)
-	return string(out), true, err
+	return string(out), true, true, err
 }
 
 // content masks the texts of the answer of another MCP server.
