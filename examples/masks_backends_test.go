@@ -50,7 +50,7 @@ func maskedBackends(t *testing.T, f *folder, service string) (backends map[strin
 		}{
 			"":               {`query = "SELECT name, email, salary, lower(email) AS sign_in, concat('x', salary) AS pay FROM %s LIMIT 10"`, false, false},
 			"_fails_taken":   {`exec = "INSERT INTO %[1]s SELECT name, email, salary FROM %[1]s RETURNING email"`, true, true},
-			"_fails_invalid": {`exec = "INSERT INTO %[1]s SELECT name, 'eva', ` + number + ` FROM %[1]s RETURNING email"`, true, true},
+			"_fails_invalid": {`exec = "INSERT INTO %[1]s (name, email, salary) SELECT name, 'eva', ` + number + ` FROM %[1]s RETURNING email"`, true, true},
 		} {
 			block := fmt.Sprintf("sql %q { %s }", kind, fmt.Sprintf(b.statement, table))
 			backends[kind+name] = maskedBackend{block, "step.x.rows", b.fails, b.writes}
