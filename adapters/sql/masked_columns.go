@@ -98,10 +98,26 @@ func isOpening(token string) bool { return token == "(" || token == "[" }
 
 // run follows the columns until no further one is found: a name may be used before it is defined.
 func (s *maskScan) run() {
+	s.problem = s.unknownNames()
 	for known := -1; known < len(s.derived)+len(s.whole) && s.problem == ""; {
 		known = len(s.derived) + len(s.whole)
 		s.name(s.query(0, len(s.tokens)), "the statement")
 	}
+}
+
+// unknownNames says why values may reach the result under names that a statement does not show; empty for none.
+func (s *maskScan) unknownNames() string {
+	for i := range s.tokens {
+		switch {
+		case s.isMySQL && s.word(i) == "@":
+			return fmt.Sprintf("The statement has a variable of the session, through which what mask %q masks cannot be "+
+				"followed. Use a query in WITH or FROM in its place.", s.mask.Name)
+		case s.hasRows && s.word(i) == "U" && s.word(i+1) == "&":
+			return fmt.Sprintf("The statement has a name or a text with escapes of Unicode, as in U&\"\\0065mail\", which "+
+				"may be masked by mask %q. Write its characters.", s.mask.Name)
+		}
+	}
+	return ""
 }
 
 // selected is a column of a query.

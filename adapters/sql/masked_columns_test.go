@@ -139,6 +139,11 @@ func TestMaskedColumnsAreFollowedThroughStatements(t *testing.T) {
 		{"customers.email", any, "SELECT email FROM ((a) JOIN (customers) ON 1 = 1)", "email"},
 		{"customers.email", postgres, "SELECT email FROM ONLY (customers)", "email"},
 		{"e*", any, "SELECT email AS contact FROM customers", "contact"},
+		{"email", mysql, "SELECT @e := email FROM customers", "a variable of the session"},
+		{"email", mysql, "SELECT @e AS x", "a variable of the session"},
+		{"email", postgres, `SELECT U&"\0065mail" AS x FROM customers`, "escapes of Unicode"},
+		{"email", postgres, `SELECT data->>U&'\0065mail' AS x FROM customers`, "escapes of Unicode"},
+		{"email", postgres, "SELECT tags @> '{a}' AS x, a.u & 4 AS y FROM a", ""},
 	} {
 		for _, name := range strings.Fields(x.in) {
 			mask := &eval.Mask{Name: "m"}

@@ -86,6 +86,15 @@ func (m *Mask) NamesPart(name string) bool {
 	})
 }
 
+// NamesMember reports whether a name is that of a member that the mask names, wherever that is. A pattern that matches
+// every name names none.
+func (m *Mask) NamesMember(name string) bool {
+	return slices.ContainsFunc(m.patterns, func(p []string) bool {
+		last := p[len(p)-1]
+		return isNamed(last) && matchesName(last, name)
+	})
+}
+
 // isNamed reports whether a part of a pattern is more than any name.
 func isNamed(part string) bool { return strings.Trim(part, "*") != "" }
 

@@ -220,18 +220,25 @@ func mayBeJSON(text string) bool {
 }
 
 // text masks the members of a text that is a JSON object or list, such as a body that was read as text, and of its
-// lines that are, such as those of a program that prints JSON Lines.
+// lines that are, such as those of a program that prints JSON Lines. Another line with the name of a masked member as
+// JSON writes it has JSON in it that nobody can follow, such as a part of a document, and is masked as a whole.
 func (w *walker) text(text string) (_ any, changed bool, err error) {
+	if !mayHoldMember(text) {
+		return text, false, nil
+	}
 	masked, changed, isJSON, err := w.document(text)
-	if isJSON || err != nil || !strings.Contains(text, "\n") {
+	if isJSON || err != nil {
 		return masked, changed, err
 	}
 	lines := strings.SplitAfter(text, "\n")
 	for i, line := range lines {
 		bare := strings.TrimRight(line, "\r\n")
-		masked, partly, _, err := w.document(bare)
+		masked, partly, isJSON, err := w.document(bare)
 		if err != nil {
 			return nil, false, err
+		}
+		if !isJSON && w.namesMember(bare) {
+			masked, partly = eval.MaskedText, true
 		}
 		if partly {
 			lines[i], changed = masked+line[len(bare):], true
@@ -241,6 +248,27 @@ func (w *walker) text(text string) (_ any, changed bool, err error) {
 		return text, false, nil
 	}
 	return strings.Join(lines, ""), true, nil
+}
+
+// mayHoldMember reports whether a text may have a member of a JSON object.
+func mayHoldMember(text string) bool { return strings.IndexByte(text, '"') >= 0 }
+
+// namesMember reports whether a text has the name of a masked member as JSON writes it, also within a text of JSON, as in
+// "email": and \"email\":.
+func (w *walker) namesMember(text string) bool {
+	for {
+		_, rest, found := strings.Cut(text, `"`)
+		if !found {
+			return false
+		}
+		name, after, _ := strings.Cut(rest, `"`)
+		name = strings.TrimSuffix(name, `\`)
+		isName := strings.HasPrefix(strings.TrimLeft(after, " \t"), ":")
+		if isName && slices.ContainsFunc(w.masks, func(m hcl.AppliedMask) bool { return m.NamesMember(name) }) {
+			return true
+		}
+		text = rest
+	}
 }
 
 // document masks the members of a text that is one JSON object or list.

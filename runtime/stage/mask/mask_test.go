@@ -70,6 +70,10 @@ func TestMembersAreMasked(t *testing.T) {
 		{"the end of a path", `{"body":{"customer":{"address":{"street":"A 1","zip":1}},"address":{"street":"B 2"}}}`,
 			`{"body":{"address":{"street":"B 2"},"customer":{"address":{"street":"(masked)","zip":null}}}}`,
 			[]hcl.AppliedMask{maskOf("m", eval.MaskHide, "customer.address.*")}},
+		{"parts of JSON", `{"stdout":"note: {\"email\":\"a\"}\nat \"email\" and {\"id\":1}\n","row":{"x":"{\"email\" : \"a\"},{\"id\":1}",` +
+			`"y":"\"{\\\"EMAIL\\\":1","z":"{\"id\":1},{"}}`,
+			`{"row":{"x":"(masked)","y":"(masked)","z":"{\"id\":1},{"},"stdout":"(masked)\nat \"email\" and {\"id\":1}\n"}`,
+			[]hcl.AppliedMask{maskOf("m", eval.MaskHide, "email")}},
 		{"lines of JSON", `{"stdout":"2 rows\n{\"email\":\"a\"}\r\n [{\"email\":\"b\"}]\n{\"id\":1}\n{email\n"}`,
 			`{"stdout":"2 rows\n{\"email\":\"(masked)\"}\r\n[{\"email\":\"(masked)\"}]\n{\"id\":1}\n{email\n"}`,
 			[]hcl.AppliedMask{maskOf("m", eval.MaskHide, "email")}},
