@@ -110,11 +110,11 @@ func (s *maskScan) unknownNames() string {
 	for i := range s.tokens {
 		switch {
 		case s.isMySQL && s.word(i) == "@":
-			return fmt.Sprintf("The statement has a variable of the session, through which what mask %q masks cannot be "+
-				"followed. Use a query in WITH or FROM in its place.", s.mask.Name)
+			return fmt.Sprintf("The statement has a variable of the session, through which what mask %q masks cannot "+
+				"be followed. Use a query in WITH or FROM in its place.", s.mask.Name)
 		case s.hasRows && s.word(i) == "U" && s.word(i+1) == "&":
-			return fmt.Sprintf("The statement has a name or a text with escapes of Unicode, as in U&\"\\0065mail\", which "+
-				"may be masked by mask %q. Write its characters.", s.mask.Name)
+			return fmt.Sprintf("The statement has a name or a text with escapes of Unicode, as in U&\"\\0065mail\", "+
+				"which may be masked by mask %q. Write its characters.", s.mask.Name)
 		}
 	}
 	return ""

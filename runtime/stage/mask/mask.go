@@ -253,8 +253,8 @@ func (w *walker) text(text string) (_ any, changed bool, err error) {
 // mayHoldMember reports whether a text may have a member of a JSON object.
 func mayHoldMember(text string) bool { return strings.IndexByte(text, '"') >= 0 }
 
-// namesMember reports whether a text has the name of a masked member as JSON writes it, also within a text of JSON, as in
-// "email": and \"email\":.
+// namesMember reports whether a text has the name of a masked member as JSON writes it, also within a text of JSON, as
+// in "email": and \"email\":.
 func (w *walker) namesMember(text string) bool {
 	for {
 		_, rest, found := strings.Cut(text, `"`)

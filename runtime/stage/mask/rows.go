@@ -75,7 +75,7 @@ func (c *columns) mask(i int, cell any) (any, error) {
 		}
 		return c.walker.observed(replace(m, cell)), nil
 	}
-	if text, ok := cell.(string); adapters.HasNoParts(cell) || ok && !mayHoldMember(text) {
+	if text, ok := cell.(string); ok && !mayHoldMember(text) || !ok && adapters.HasNoParts(cell) {
 		return cell, nil
 	}
 	c.walker.path = append(c.walker.path, c.names[i])
