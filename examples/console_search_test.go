@@ -14,15 +14,8 @@ func TestConsoleInABrowserSearchesAsFindToolsDoesAndTurnsPages(t *testing.T) {
 	needs(t, "HATCHEL_TEST_CHROMIUM")
 	f := example(t, "search")
 	f.args = []string{"--state", f.file("state.db"), "--console"}
-	s := f.serve()
-	origin := strings.TrimSuffix(s.url, "/mcp")
-	out, err := f.command("console", "--server", origin, "--print").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := openBrowser(t, origin)
-	b.open(strings.TrimSpace(string(out)))
-	b.await(`location.pathname === "/console/"`)
+	origin := strings.TrimSuffix(f.serve().url, "/mcp")
+	b := openConsoleIn(openBrowser(t, origin), f, origin)
 	b.open("/console/tools")
 	b.do(chromedp.SetValue("#search", "all"), chromedp.SendKeys("#q", "show me the orders of a customer\r"))
 	b.await(`document.querySelector("#searched") !== null`)

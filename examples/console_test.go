@@ -52,14 +52,19 @@ func openConsoleOf(t *testing.T, f *folder, env ...string) *consoleShop {
 	s := f.serve()
 	f.env = append(f.env, "HATCHEL_KEY="+evasKey)
 	origin := strings.TrimSuffix(s.url, "/mcp")
+	return &consoleShop{f, s, person{s, bobsKey}, openConsoleIn(openBrowser(t, origin), f, origin), collector}
+}
+
+// openConsoleIn opens the console of a server in a browser, as its user.
+func openConsoleIn(b *browser, f *folder, origin string) *browser {
+	f.t.Helper()
 	out, err := f.command("console", "--server", origin, "--print").Output()
 	if err != nil {
-		t.Fatal(err)
+		f.t.Fatal(err)
 	}
-	b := openBrowser(t, origin)
 	b.open(strings.TrimSpace(string(out)))
 	b.await(`location.pathname === "/console/"`)
-	return &consoleShop{f, s, person{s, bobsKey}, b, collector}
+	return b
 }
 
 // adminsConsole is openConsole with eva in the group admin, too.

@@ -715,13 +715,7 @@ func TestConsoleInABrowserShowsTheViewOfATool(t *testing.T) {
 	f.args = []string{"--state", f.file("state.db"), "--console"}
 	s := f.serve()
 	origin := strings.TrimSuffix(s.url, "/mcp")
-	out, err := f.command("console", "--server", origin, "--print").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	h := &viewHost{browser: openBrowser(t, origin), server: s, depth: 1}
-	h.open(strings.TrimSpace(string(out)))
-	h.await(`location.pathname === "/console/"`)
+	h := &viewHost{browser: openConsoleIn(openBrowser(t, origin), f, origin), server: s, depth: 1}
 	h.open("/console/tools/list_tickets")
 	h.do(chromedp.Click("#call-button"))
 	h.awaitText(" of 37")

@@ -1,0 +1,112 @@
+package sql
+
+import (
+	"slices"
+	"strings"
+)
+
+var (
+	// jsonWords are functions that make JSON of a row, in which the members have the names of its columns.
+	jsonWords = wordSet("ROW_TO_JSON TO_JSON TO_JSONB JSON_AGG JSONB_AGG")
+	// keepingWords are functions, and casts, that keep JSON a JSON document.
+	keepingWords = wordSet("JSON_AGG JSONB_AGG TO_JSON TO_JSONB COALESCE JSON_BUILD_OBJECT JSONB_BUILD_OBJECT " +
+		"JSON_BUILD_ARRAY JSONB_BUILD_ARRAY JSON_STRIP_NULLS JSONB_STRIP_NULLS JSONB_PRETTY JSON JSONB TEXT")
+)
+
+// reads reports whether the expression in [i, end) tells of masked values.
+func (s *maskScan) reads(i, end int) bool { return s.tells(i, end, false) }
+
+// tells is reads for an expression that may be a column of a result, in which masked members of JSON are found.
+func (s *maskScan) tells(i, end int, isColumn bool) bool {
+	for start := i; i < end; i++ {
+		token := s.tokens[i]
+		switch {
+		case token == "(" && countingWords[s.word(i-1)] && s.word(i-2) != "WITHIN":
+			i = s.closes[i]
+		case s.beginsQuery(i):
+			for _, c := range s.query(i+1, s.closes[i]) {
+				if c.masked || c.star || s.isMasked(c.name) {
+					return true
+				}
+			}
+			i = s.closes[i]
+		case s.isParameter(i):
+			if s.choosesPart(start, i) {
+				return true
+			}
+		case strings.HasPrefix(token, `"`):
+			if s.namesPart(token) {
+				return true
+			}
+			fallthrough
+		default:
+			if s.tellsName(start, i, end, isColumn) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// namesPart reports whether a text in quotes names a part of a masked member. Double quotes are those of a name in
+// PostgreSQL, and of a text or a name elsewhere.
+func (s *maskScan) namesPart(token string) bool {
+	text, isText := strings.CutPrefix(token, stringToken)
+	return (isText || !s.hasRows) && slices.ContainsFunc(strings.FieldsFunc(text, isPathMark), s.mask.NamesPart)
+}
+
+// tellsName reports whether a token of the expression in [start, end) is a name whose value tells of masked values.
+func (s *maskScan) tellsName(start, i, end int, isColumn bool) bool {
+	token := s.tokens[i]
+	switch {
+	case !isName(token) || s.word(i+1) == "(":
+		return false
+	case s.hasRows && strings.HasSuffix(token, "*"): // the columns of a row as arguments
+		return true
+	case s.isWholeRow(token):
+		return !isColumn || !s.staysJSON(start, i, end)
+	case s.word(i+1) == "IS" && (s.word(i+2) == "NULL" || s.word(i+2) == "NOT" && s.word(i+3) == "NULL"):
+		return false
+	}
+	return s.isMasked(lastName(token))
+}
+
+// staysJSON reports whether the column in [start, end) is JSON in which the masked members of a row have their names.
+func (s *maskScan) staysJSON(start, i, end int) bool {
+	if !jsonWords[s.word(i-2)] || s.word(i-1) != "(" || len(s.derived)+len(s.mask.ColumnsOf(s.tables)) > 0 {
+		return false
+	}
+	for at := start; at < end; at++ {
+		switch {
+		case at > start && at < i && s.word(at) == "(" && s.closes[at] > i && isName(s.tokens[at-1]) &&
+			!keepingWords[s.word(at-1)] && !jsonWords[s.word(at-1)]:
+			return false // a function of the JSON
+		case s.word(at) == "|" || s.word(at) == "CASE":
+			return false
+		case s.word(at) == ":" && s.word(at-1) == ":" && !keepingWords[s.word(at+1)]:
+			return false
+		}
+	}
+	return true
+}
+
+// isParameter reports whether a token begins a parameter.
+func (s *maskScan) isParameter(i int) bool { return s.word(i) == "?" || s.word(i) == "$" }
+
+// choosesPart reports whether a parameter of the expression that begins at a token chooses a part of a JSON document,
+// which has no name then: as in data->>$1 and json_extract(data, $1).
+func (s *maskScan) choosesPart(start, i int) bool {
+	if s.word(i-1) == ">" && (s.word(i-2) == "-" || s.word(i-2) == "#" ||
+		s.word(i-2) == ">" && (s.word(i-3) == "-" || s.word(i-3) == "#")) {
+		return true
+	}
+	for at := start + 1; at < i; at++ {
+		if s.word(at) == "(" && s.closes[at] > i && pathWords[s.word(at-1)] {
+			return true
+		}
+	}
+	return false
+}
+
+// isPathMark reports whether a character separates the names of a path into JSON, as in $.customer.email.
+func isPathMark(r rune) bool { return strings.ContainsRune("$.[]{}, \"'", r) }
