@@ -56,6 +56,7 @@ var values = []struct {
 	{`[{"a.b":1,"a":{"b":2}}]`, nil},
 	{`[{"a":[{"x":1}],"b":"y"}]`, nil},
 	{`[{"a":""},{"a":"x"}]`, nil},
+	{`[{"a":null},{"a":"x"},{}]`, nil},
 	{`[]`, nil},
 	{`[]`, schema.ListOf(schema.ObjectOf(&schema.Member{Name: "z", Type: stringType}, &schema.Member{Name: "a", Type: integerType}))},
 	{`[{"a":1,"z":"x","new":2}]`, schema.ListOf(schema.ObjectOf(&schema.Member{Name: "z", Type: stringType}, &schema.Member{Name: "a", Type: integerType}))},
@@ -143,6 +144,28 @@ func TestReadersGiveBackWhatWasWritten(t *testing.T) {
 		want := strings.ReplaceAll(cells[i], "\n", "<!-- raw HTML omitted -->")
 		if got != want && !strings.Contains(cells[i], `\\`) { // which Markdown reads as one backslash
 			t.Errorf("markdown: got %q, want %q", got, want)
+		}
+	}
+}
+
+// A reader skips an empty line, so the null of a row with one column is none.
+func TestRowsOfOneColumnAreReadBack(t *testing.T) {
+	for _, typ := range []*schema.Type{nil, schema.ListOf(schema.ObjectOf(&schema.Member{Name: "a", Type: stringType}))} {
+		for step := 1; step <= 3; step++ {
+			var encoded strings.Builder
+			for i := range 40 {
+				v := "null"
+				if i%step == 1 {
+					v = quote(fmt.Sprint("x", i))
+				}
+				fmt.Fprintf(&encoded, `%c{"a":%s}`, "[,"[min(i, 1)], v)
+			}
+			list, _ := Find([]byte(encoded.String()+"]"), typ)
+			table, _ := list.Write("csv", typ)
+			read, err := csv.NewReader(bytes.NewReader(table.Whole())).ReadAll()
+			if err != nil || len(read) != 1+40 {
+				t.Errorf("%d records: %v in\n%s", len(read), err, table.Whole())
+			}
 		}
 	}
 }

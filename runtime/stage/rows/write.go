@@ -113,7 +113,12 @@ func appendCSVHead(dst []byte, names []string) []byte {
 	return append(dst, '\n')
 }
 
+// appendCSVRow appends a record with an empty field for null. A record of one field is never an empty line, which readers
+// skip.
 func appendCSVRow(dst []byte, cells [][]byte) []byte {
+	if len(cells) == 1 && cells[0] == nil {
+		return append(dst, "\"\"\n"...)
+	}
 	for i, cell := range cells {
 		if i > 0 {
 			dst = append(dst, ',')
