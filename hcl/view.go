@@ -187,12 +187,18 @@ func (t *toolDecoder) checkView(d *decode.Decoder, b *hclsyntax.Block) {
 		return
 	}
 	if v.Path, v.Row = rowsOf(v.Result, v.Kind == "record"); v.Row == nil {
-		what := "a list of objects, as in returns = list(object({ … }))"
-		if v.Kind == "record" {
-			what = "an object, as in returns = object({ … })"
+		const unknown = "A view shows members of the result, which must be known at load. Declare %s."
+		_, listed := rowsOf(v.Result, false)
+		switch {
+		case v.Kind != "record":
+			const list = "a list of objects, as in returns = list(object({ … }))"
+			d.Errorf(b.DefRange(), "Result not known", unknown, list)
+		case listed != nil:
+			d.Errorf(b.DefRange(), "List in a record", "view \"record\" shows one object, and the result of this tool "+
+				"is a list of objects. Write view \"table\", or result = \"…\" with one object.")
+		default:
+			d.Errorf(b.DefRange(), "Result not known", unknown, "an object, as in returns = object({ … })")
 		}
-		d.Errorf(b.DefRange(), "Result not known", "A view shows members of the result, which must be known at "+
-			"load. Declare %s.", what)
 		return
 	}
 	if p := t.tool.Projection; p != nil && v.isProjected() {
@@ -242,7 +248,7 @@ func (t *toolDecoder) resultType() *schema.Type {
 }
 
 // rowsOf returns the type of a row of a result, and the member with the rows: the result is a list of objects, or an
-// object with one list of objects. Of a record it is the result itself. Row is nil for another type.
+// object with one list of objects. Of a record it is the result itself, an object. Row is nil for another type.
 func rowsOf(result *schema.Type, record bool) (path string, row *schema.Type) {
 	isObject := func(t *schema.Type) bool { return t.Kind == schema.Object && t.OneOf == nil && len(t.Members) > 0 }
 	rows := func(t *schema.Type) *schema.Type {
@@ -258,7 +264,9 @@ func rowsOf(result *schema.Type, record bool) (path string, row *schema.Type) {
 	switch {
 	case record && isObject(result):
 		return "", result
-	case record || !isObject(result):
+	case record:
+		return "", nil
+	case !isObject(result):
 		return "", rows(result)
 	}
 	for _, m := range result.Members {
