@@ -113,8 +113,8 @@ func appendCSVHead(dst []byte, names []string) []byte {
 	return append(dst, '\n')
 }
 
-// appendCSVRow appends a record with an empty field for null. A record of one field is never an empty line, which readers
-// skip.
+// appendCSVRow appends a record with an empty field for null. A record of one field is no empty line, because readers
+// skip those.
 func appendCSVRow(dst []byte, cells [][]byte) []byte {
 	if len(cells) == 1 && cells[0] == nil {
 		return append(dst, "\"\"\n"...)
