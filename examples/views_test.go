@@ -511,6 +511,59 @@ tool "people" {
 	h.awaitText("The call was cancelled: the user")
 }
 
+// TestViewsInAHostShowWhatWasSent leaves out what a projection has left out.
+func TestViewsInAHostShowWhatWasSent(t *testing.T) {
+	t.Parallel()
+	f := example(t, "views")
+	f.write("chosen.hcl", `tool "chosen" {
+  description = "List tickets with members that the caller chooses."
+  projection {
+    offer   = ["id", "subject", "team", "hours"]
+    default = ["subject", "team"]
+  }
+  sql "desk" { query = "SELECT id, subject, team, hours FROM tickets WHERE id < 1003" }
+  returns = list(object({ id = integer, subject = string, team = string, hours = nullable(number) }))
+  view "table" {}
+}
+tool "drawn" {
+  description = "Draw members that the caller chooses."
+  projection {
+    offer   = ["month", "spent", "planned"]
+    default = ["month", "spent"]
+  }
+  sql "desk" { query = "SELECT month, spent, planned FROM months" }
+  returns = list(object({ month = string, spent = number, planned = number }))
+  view "chart" {
+    x = "month"
+    y = ["spent"]
+  }
+}
+tool "nested" {
+  description = "Read a team with members of its tickets that the caller chooses."
+  projection {
+    offer   = ["id", "subject", "team"]
+    default = ["subject"]
+  }
+  sql "desk" { query = "SELECT id, subject, team FROM tickets WHERE id < 1003" }
+  result  = "{team: 'Network', tickets: output.rows}"
+  returns = object({ team = string, tickets = list(object({ id = integer, subject = string, team = string })) })
+  view "record" {}
+}`)
+	h := minimalHost(t, f)
+	h.resize(760)
+	for _, c := range []struct{ tool, arguments, want string }{
+		{"chosen", `{}`, "Subject,Team"}, {"chosen", `{"fields": ["hours", "id"]}`, "ID,Hours"},
+		{"nested", `{}`, "Subject"}, {"nested", `{"fields": ["team", "id"]}`, "ID,Team"},
+	} {
+		h.show(c.tool, c.arguments, strings.Split(c.want, ",")[0])
+		if got := inView[string](h, `[...document.querySelectorAll("thead th")].map((e) => e.innerText.trim()).join()`); got != c.want {
+			t.Errorf("%s of %s: the columns are %s, want %s", c.tool, c.arguments, got, c.want)
+		}
+	}
+	h.show("drawn", `{"fields": ["month", "planned"]}`, "There are no points.")
+	h.show("drawn", `{}`, "by month")
+}
+
 // hostileValues are texts that a view must show and never interpret.
 var hostileValues = []string{
 	`<script>parent.pwned = 1</script>`, `<img src=x onerror="parent.pwned=1">`, `<svg onload=parent.pwned=1>`, `"><b>x</b>`, `</script><script>alert(1)</script>`,

@@ -201,10 +201,33 @@ func (t *toolDecoder) checkView(d *decode.Decoder, b *hclsyntax.Block) {
 		}
 		return
 	}
-	if p := t.tool.Projection; p != nil && v.isProjected() {
+	p := t.tool.Projection
+	if p == nil || !v.isProjected() {
+		p = nil
+	} else {
 		v.Row = offeredMembers(v.Row, p.Offer)
 	}
-	v.checkMembers(d)
+	if v.checkMembers(d); p != nil {
+		v.checkSent(d, p)
+	}
+}
+
+// checkSent warns of members that the view names and that a call receives only if it chooses them. Where a view names
+// no columns, it shows those that were sent.
+func (v *View) checkSent(d *decode.Decoder, p *Projection) {
+	for _, a := range []struct {
+		name    string
+		members []string
+	}{{"columns", v.Columns}, {"sort", []string{strings.TrimPrefix(v.Sort, "-")}}, {"x", []string{v.X}}, {"y", v.Y}} {
+		unsent := slices.DeleteFunc(slices.Clone(a.members), func(name string) bool {
+			_, offered := v.Row.Lookup(name)
+			return !offered || slices.Contains(p.Default, name)
+		})
+		if names := diag.JoinAnd(unsent); names != "" {
+			d.Diags.Warnf(v.ranges[a.name], "Column not sent", "%s names %s, which a call without fields does not "+
+				"receive. Add %s to default.", a.name, names, names)
+		}
+	}
 }
 
 // isProjected reports whether a projection applies to what the view shows: not to a record with a list of rows in it.
@@ -371,14 +394,15 @@ func (l *loader) checkViewTarget(t *Tool, argument, name string) {
 		}
 	}
 	if argument == "open" {
-		l.checkOpenedTool(v, at, target.tool)
+		l.checkOpenedTool(t, at, target.tool)
 	} else {
 		l.checkFormTool(v, at, target.tool)
 	}
 }
 
-// checkOpenedTool checks the tool that rows open.
-func (l *loader) checkOpenedTool(v *View, at Range, target *Tool) {
+// checkOpenedTool checks the tool that rows of the view of a tool open.
+func (l *loader) checkOpenedTool(t *Tool, at Range, target *Tool) {
+	v := t.View
 	if !target.ReadOnly {
 		l.diags.Errorf(at, "Effect not allowed", "A row opens a tool that only reads, and %q may change something. "+
 			"Use view \"form\" for a change.", target.Name)
@@ -391,17 +415,18 @@ func (l *loader) checkOpenedTool(v *View, at Range, target *Tool) {
 			continue
 		}
 		member, ok := v.Row.Lookup(m.Name)
-		switch {
-		case !ok:
-			l.diags.Errorf(at, "Missing input", "The tool %q needs the input %q, which is no member of a "+
-				"row.%s", target.Name,
-				m.Name, diag.ListHas(v.Row.MemberNames()))
-		default:
-			if why := schema.Mismatch(member.Type, m.Type); why != "" {
-				l.diags.Errorf(at, "Wrong type", "The input %q of the tool %q does not take the member of a row: "+
-					"%s.", m.Name,
-					target.Name, why)
-			}
+		if !ok {
+			l.diags.Errorf(at, "Missing input", "The tool %q needs the input %q, which is no member of a row.%s",
+				target.Name, m.Name, diag.ListHas(v.Row.MemberNames()))
+			continue
+		}
+		if why := schema.Mismatch(member.Type, m.Type); why != "" {
+			l.diags.Errorf(at, "Wrong type", "The input %q of the tool %q does not take the member of a row: %s.",
+				m.Name, target.Name, why)
+		}
+		if p := t.Projection; p != nil && !slices.Contains(p.Default, m.Name) {
+			l.diags.Warnf(at, "Column not sent", "The tool %q needs the input %q, which a call without fields does "+
+				"not receive. Add %[2]s to default.", target.Name, m.Name)
 		}
 	}
 }

@@ -332,11 +332,17 @@ function rowsOf(of, value) {
   return Array.isArray(list) ? list.filter(isObject) : [];
 }
 
+/** The columns that some row has: a caller may have chosen others. @param {Column[]} columns @param {Row[]} rows */
+function having(columns, rows) {
+  const some = columns.filter((c) => rows.some((r) => Object.hasOwn(r, c.name)));
+  return some.length ? some : columns;
+}
+
 // ---- tables ----
 
 /** @param {View} of @param {unknown} value @param {Fill} fill @param {string} text */
 function table(of, value, fill, text) {
-  const all = rowsOf(of, value), columns = (of.columns ?? []).slice(0, maxColumns), rows = all.slice(0, maxRows);
+  const all = rowsOf(of, value), rows = all.slice(0, maxRows), columns = having((of.columns ?? []).slice(0, maxColumns), rows);
   const opens = of.open && host.capabilities.serverTools;
   const numeric = (/** @type {Column} */ c) => c.type === "number" || c.type === "integer" || c.type === "id";
   let by = (of.sort ?? "").replace(/^-/, ""), down = (of.sort ?? "").startsWith("-"), page = 0, wanted = "";
@@ -508,7 +514,7 @@ function record(of, value, fill) {
   const v = of.path && isObject(value) ? value[of.path] : value;
   if (!isObject(v)) { fill(head(of.title, "There is nothing to show")); return; }
   const list = el("dl", { class: "record" });
-  for (const c of (of.columns ?? []).slice(0, maxColumns))
+  for (const c of having((of.columns ?? []).slice(0, maxColumns), [v]))
     list.append(el("div", {}, el("dt", {}, shown(c.label)), el("dd", {}, part(v[c.name], c, 0))));
   fill(head(of.title, ""), list);
 }
@@ -516,12 +522,12 @@ function record(of, value, fill) {
 function part(v, c, depth) {
   if (depth < 3 && isObject(v)) {
     const list = el("dl", { class: "nested" });
-    for (const p of c.parts ?? Object.keys(v).slice(0, maxColumns).map(anyColumn))
+    for (const p of having(c.parts ?? Object.keys(v).slice(0, maxColumns).map(anyColumn), [v]))
       list.append(el("div", {}, el("dt", {}, shown(p.label)), el("dd", {}, part(v[p.name], p, depth + 1))));
     return list;
   }
   if (depth < 3 && Array.isArray(v) && v.length && v.every(isObject)) {
-    const rows = v.slice(0, 2 * pageSize), parts = c.parts ?? [...new Set(rows.flatMap((e) => Object.keys(e)))].map(anyColumn);
+    const rows = v.slice(0, 2 * pageSize), parts = having(c.parts ?? [...new Set(rows.flatMap((e) => Object.keys(e)))].map(anyColumn), rows);
     const number = (/** @type {Column} */ p) => p.type === "number" || p.type === "integer" ? "number" : "";
     const out = el("div", { class: "wide", tabindex: "0", role: "group", "aria-label": c.label }, el("table", {},
       el("thead", {}, el("tr", {}, ...parts.slice(0, 8).map((p) => el("th", { scope: "col", class: number(p) }, shown(p.label))))),
@@ -709,7 +715,7 @@ function chart(of, value, fill, text) {
     rest.append(keys);
   }
   fill(head(of.title, about, toggle), ...tooMany(all.length, maxRows, "point", text), place, rest, ...more(of, value));
-  if (!rows.length) { place.replaceChildren(el("p", { class: "none soft" }, "There are no points.")); return; }
+  if (!rows.some((r) => names.some((n) => isNumber(r[n])))) { place.replaceChildren(el("p", { class: "none soft" }, "There are no points.")); return; }
   lay();
   return lay;
 }
