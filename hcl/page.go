@@ -167,8 +167,9 @@ func (t *toolDecoder) checkPageKeys(at Range) {
 	}
 	facts, _ := t.resultFacts()
 	for _, m := range p.Keys.Members {
+		var found *schema.Member
 		if row != nil {
-			if _, ok := row.Lookup(m.Name); !ok {
+			if found, _ = row.Lookup(m.Name); found == nil {
 				t.dec.Errorf(m.Range, "Unknown member", "The rows of the result have no member %q.%s", m.Name,
 					diag.SuggestOr(m.Name, row.MemberNames(), diag.ListHas(row.MemberNames())))
 				return
@@ -177,6 +178,12 @@ func (t *toolDecoder) checkPageKeys(at Range) {
 		if facts.MaskedAt([]string{m.Name}) != "" {
 			t.dec.Diags.Errorf(keyRange(m, at), "Masked value decides", "Page key is masked: %s. A masked value must "+
 				"not decide the order.", m.Name)
+			return
+		}
+		if found != nil && (found.Optional || found.Type.Nullable) {
+			t.dec.Diags.Errorf(keyRange(m, at), "Null in a key", "%q may be null in a row, and a comparison with null "+
+				"finds no row, so rows would be lost. Convert it where it is read, compared and sorted, as in "+
+				"COALESCE(%[1]s, …), and declare it without nullable and optional, or name another key.", m.Name)
 			return
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -113,6 +114,20 @@ tool "returns" {
     value = page.after
   }
 }
+tool "nulls" {
+  description = "Has rows without a day."
+  input "of" { type = string }
+  page {
+    size  = 3
+    total = 6
+    keys  = { day = integer, id = integer }
+  }
+  fake {
+    do    = "look up days"
+    rows  = true
+    value = [page.after, input.of]
+  }
+}
 tool "twice" {
   description = "Has keys twice."
   page {
@@ -169,6 +184,24 @@ func newPagedHost(t *testing.T, rows int, src string, options ...func(*HostOptio
 	}
 	w.do["look up same"] = func(context.Context, *adapters.Call) (any, error) {
 		return []any{map[string]any{"id": 1}, map[string]any{"id": 1}}, nil
+	}
+	w.do["look up days"] = func(_ context.Context, call *adapters.Call) (any, error) {
+		of, out := call.Frame.Input["of"].(string), []any{}
+		first, second, _ := strings.Cut(of, "|")
+		if call.Frame.Page["after"] != nil {
+			first = second
+		}
+		for i, day := range strings.Fields(first) {
+			row := map[string]any{"id": i, "day": nil}
+			if n, err := strconv.Atoi(day); err == nil {
+				row["day"] = n
+			}
+			if day == "none" {
+				delete(row, "day")
+			}
+			out = append(out, row)
+		}
+		return out, nil
 	}
 	return newHost(t, src, append(options, w.use)...), b
 }
@@ -275,6 +308,50 @@ func TestMistakesOfAPageAreFound(t *testing.T) {
 		first, _ := callPage(t, h, name, ada, map[string]any{})
 		if _, text := callPage(t, h, name, ada, map[string]any{"cursor": *first.Cursor}); !strings.HasPrefix(text, "This page has the row that the page before ended with") {
 			t.Errorf("%s: %s", name, text)
+		}
+	}
+}
+
+// Each case is the days of the rows of the first page, and of the second one. A row without a day would be lost where
+// another page compares days, and is delivered where there is no other page.
+func TestNoRowWithANullKeyIsLost(t *testing.T) {
+	h, _ := newPagedHost(t, 0, pagedTools)
+	const lost = "A key of this page is null in a row (day), so rows could be lost. This is a mistake in the tool's definition, not in the arguments."
+	for _, c := range []struct {
+		days    string
+		fails   int // the page that fails; 0 for none
+		because string
+	}{
+		{"null 1 2", 0, "there is one page"},
+		{"null null null", 0, "there is one page"},
+		{"none", 0, "there is one page"},
+		{"1 2 3 4|5 6", 0, "all rows have keys"},
+		{"1 2 3 4|5 6 7 8", 0, "total ends the walk"},
+		{"null 1 2 3|4", 1, "the first row, where nulls are first"},
+		{"1 null 2 3|4", 1, "a row in the middle"},
+		{"1 2 null 3|4", 1, "the last row delivered"},
+		{"1 2 3 null|4", 1, "the row after it"},
+		{"null null null null", 1, "each row"},
+		{"1 none 2 3|4", 1, "a row without the member"},
+		{"1 2 3 4|5 null", 2, "the last page, where nulls are last"},
+		{"1 2 3 4|null", 2, "the last page is that row"},
+		{"1 2 3 4|null 5 6 7", 2, "a page at which total ends the walk"},
+	} {
+		arguments, failed := map[string]any{"of": c.days}, 0
+		for number := 1; failed == 0; number++ {
+			p, text := callPage(t, h, "nulls", ada, arguments)
+			if p == nil {
+				if failed = number; text != lost {
+					t.Errorf("%s: %s", c.because, text)
+				}
+			} else if p.Cursor == nil {
+				break
+			} else {
+				arguments["cursor"] = *p.Cursor
+			}
+		}
+		if failed != c.fails {
+			t.Errorf("%s (%s): page %d fails, want %d", c.because, c.days, failed, c.fails)
 		}
 	}
 }

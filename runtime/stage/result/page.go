@@ -7,6 +7,7 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/hcl/jsonscan"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 	"hatchel/internal/digest"
@@ -102,6 +103,24 @@ func (p *Page) hasLast(list *rows.List) bool {
 	return false
 }
 
+// checkNoNullKey fails for a list with a row that lacks a key: the statement of another page compares keys, and a
+// comparison with null finds no row.
+func (p *Page) checkNoNullKey(list *rows.List) error {
+	if p.Decl.Keys == nil {
+		return nil
+	}
+	names := p.Decl.Keys.MemberNames()
+	for i := range list.Len() {
+		for _, name := range names {
+			if v, ok := jsonscan.Lookup(list.Element(i), name); !ok || string(v) == "null" {
+				return pageError("A key of this page is null in a row (%s), so rows could be lost."+definitionMistake,
+					name)
+			}
+		}
+	}
+	return nil
+}
+
 func errRowsChanged() error {
 	return pageError("The rows before this page have changed. Repeat the call without cursor to begin again.")
 }
@@ -147,10 +166,16 @@ func (s *Shaper) finishPage(r *Result, first []byte, n int) (err error) {
 func (s *Shaper) nextCursor(r *Result, list *rows.List, next int) (string, error) {
 	p := r.Page
 	more := next < list.Len() || r.Cut != nil && p.Decl.Keys != nil
+	full := p.Delivered+p.Rows >= p.Decl.Total
+	if p.Delivered > 0 || more && !full {
+		if err := p.checkNoNullKey(list); err != nil {
+			return "", err
+		}
+	}
 	switch {
 	case !more || next == 0:
 		return "", nil
-	case p.Delivered+p.Rows >= p.Decl.Total:
+	case full:
 		r.Cut = &adapters.Cut{Limit: fmt.Sprintf("total = %d", p.Decl.Total)}
 		return "", nil
 	}
