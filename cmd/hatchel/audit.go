@@ -101,7 +101,7 @@ func (f *auditFlags) run(cmd *cobra.Command, path string) error {
 	}
 	return readAuditLog(cmd, log, path, read, func(l *audit.Line, r *audit.Record) bool {
 		switch {
-		case !matches(l, r):
+		case r == nil || !matches(l, r):
 		case f.asJSON:
 			fmt.Fprintf(out, "%s\n", l.Text)
 		default:
@@ -111,8 +111,8 @@ func (f *auditFlags) run(cmd *cobra.Command, path string) error {
 	})
 }
 
-// readAuditLog calls each with the records of a log, which read reads, until it reports false. It says of a line that
-// it is no valid record.
+// readAuditLog calls each with the records of a log, which read reads, until it reports false. Of a line that is no
+// valid record, it says so, and the record is nil.
 func readAuditLog(cmd *cobra.Command, log audit.Source, path string,
 	read func(context.Context, func(*audit.Line) bool) error, each func(*audit.Line, *audit.Record) bool,
 ) error {
@@ -125,7 +125,7 @@ func readAuditLog(cmd *cobra.Command, log audit.Source, path string,
 		if !ok {
 			fmt.Fprintf(cmd.ErrOrStderr(), "hatchel: %s:%d is not a valid record: see hatchel audit --verify %s\n",
 				l.File, l.Number, path)
-			return true
+			return each(l, nil)
 		}
 		return each(l, &r)
 	})

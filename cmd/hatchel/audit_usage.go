@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hatchel/cmd/hatchel/console"
 	"hatchel/internal/printable"
 	"hatchel/internal/tokens"
 	"hatchel/runtime/durable/audit"
@@ -42,7 +43,10 @@ A call that became a task, or that asked the client something, counts once, when
 Failed calls include those that were cancelled or ended with an error of the protocol;
 refused ones include requests that were refused before they became a call. Searches of
 find_tools count apart from calls. Answers of versions before the member "tokens" of records
-have no estimate.`,
+have no estimate.
+
+If lines of the time that is counted cannot be read, the figures are those of the others, and
+the exit code is 1.`,
 		Example: `  hatchel audit usage ./tools --since 7d
   hatchel audit usage ./tools --since 30d --by caller,day --format csv`,
 		Args: oneLog,
@@ -99,8 +103,12 @@ func (f *usageFlags) run(cmd *cobra.Command, path string) error {
 		return err
 	}
 	counts := map[string]*usage{}
+	var unread unreadLines
+	if err := unread.setTimes(&f.Filter); err != nil {
+		return err
+	}
 	err = readAuditLog(cmd, log, path, log.Read, func(l *audit.Line, r *audit.Record) bool {
-		if isUsage(r) && matches(l, r) {
+		if unread.see(l, r); r != nil && isUsage(r) && matches(l, r) {
 			values := usageValues(keys, r)
 			id := strings.Join(values, "\x00")
 			if counts[id] == nil {
@@ -113,22 +121,64 @@ func (f *usageFlags) run(cmd *cobra.Command, path string) error {
 		}
 		return true
 	})
-	if err != nil {
+	if err != nil && len(counts) == 0 {
 		return err
+	}
+	if n := unread.count(); err == nil && n > 0 {
+		err = failf("%s of %s could not be read", console.Plural(n, "line"), log)
+	}
+	if err != nil {
+		err = failf("the figures are incomplete: %s", err)
 	}
 	rows := slices.SortedFunc(maps.Values(counts), func(a, b *usage) int {
 		return cmp.Or(b.Calls-a.Calls, slices.Compare(a.values(keys), b.values(keys)))
 	})
 	out := bufio.NewWriter(cmd.OutOrStdout())
 	defer out.Flush()
+	write := writeUsageText
 	switch f.format {
 	case "json":
-		return writeUsageJSON(out, rows)
+		write = writeUsageJSON
 	case "csv":
-		return writeUsageCSV(out, keys, rows)
+		write = writeUsageCSV
 	}
-	return writeUsageText(out, keys, rows)
+	return cmp.Or(write(out, keys, rows), err)
 }
+
+// unreadLines counts the lines that are no valid records. The time of such a line is between those of the records
+// beside it.
+type unreadLines struct {
+	isAfterSince, isBeforeUntil func(*audit.Line, *audit.Record) bool
+
+	n       int
+	pending int  // lines after the last record
+	isLate  bool // no line after the last record is counted
+}
+
+// setTimes sets the time in which lines are counted.
+func (u *unreadLines) setTimes(f *audit.Filter) (err error) {
+	now := time.Now()
+	if u.isAfterSince, err = (&audit.Filter{Since: f.Since}).Matcher(now); err != nil {
+		return err
+	}
+	u.isBeforeUntil, err = (&audit.Filter{Until: f.Until}).Matcher(now)
+	return err
+}
+
+// see takes the next line, whose record is nil if it has none.
+func (u *unreadLines) see(l *audit.Line, r *audit.Record) {
+	switch {
+	case r == nil && !u.isLate:
+		u.pending++
+	case r != nil:
+		if u.isAfterSince(l, r) {
+			u.n += u.pending
+		}
+		u.pending, u.isLate = 0, !u.isBeforeUntil(l, r)
+	}
+}
+
+func (u *unreadLines) count() int { return u.n + u.pending }
 
 // isUsage reports whether a record is about a call, or a request that was refused before it became one.
 func isUsage(r *audit.Record) bool {
@@ -240,7 +290,7 @@ func (u *usage) sum(other *usage) {
 	u.TokensIn, u.TokensOut = u.TokensIn+other.TokensIn, u.TokensOut+other.TokensOut
 }
 
-func writeUsageJSON(w io.Writer, rows []*usage) error {
+func writeUsageJSON(w io.Writer, _ []string, rows []*usage) error {
 	if rows == nil {
 		rows = []*usage{}
 	}
