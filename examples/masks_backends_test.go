@@ -63,8 +63,9 @@ func maskedBackends(t *testing.T, f *folder, service string) (backends map[strin
 	return backends, connections
 }
 
-// maskedPostgres makes a table with the raw values, and returns its name; nothing without a server.
-func maskedPostgres(t *testing.T, f *folder) string {
+// maskedPostgres makes a table with the raw values, and what other statements create, in which %[1]s is its name. It
+// returns the name; nothing without a server.
+func maskedPostgres(t *testing.T, f *folder, others ...string) string {
 	t.Helper()
 	dsn := os.Getenv("HATCHEL_TEST_POSTGRES")
 	if dsn == "" {
@@ -81,13 +82,13 @@ func maskedPostgres(t *testing.T, f *folder) string {
 	query := address.Query()
 	query.Set("search_path", schema)
 	address.RawQuery = query.Encode()
-	mustExec(t, f.desk(address.String()), maskedTable("people"))
+	mustExec(t, f.desk(address.String()), maskedTable("people", others...))
 	f.env = append(f.env, "PEOPLE_POSTGRES="+address.String())
 	return "people"
 }
 
-// maskedMySQL makes a table with the raw values, and returns its name; nothing without a server.
-func maskedMySQL(t *testing.T, f *folder) string {
+// maskedMySQL is maskedPostgres on MariaDB. The other statements may create the views %[1]s_v and %[1]s_w.
+func maskedMySQL(t *testing.T, f *folder, others ...string) string {
 	t.Helper()
 	dsn := os.Getenv("HATCHEL_TEST_MYSQL")
 	if dsn == "" {
@@ -104,12 +105,12 @@ func maskedMySQL(t *testing.T, f *folder) string {
 	}
 	db := sql.OpenDB(connector)
 	table := fmt.Sprintf("masked_%d_%d", os.Getpid(), helpdesks.Add(1))
-	if _, err := db.ExecContext(t.Context(), maskedTable(table)); err != nil {
+	if _, err := db.ExecContext(t.Context(), maskedTable(table, others...)); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		defer db.Close()
-		if _, err := db.ExecContext(context.Background(), "DROP TABLE "+table); err != nil {
+		if _, err := db.ExecContext(context.Background(), fmt.Sprintf("DROP VIEW IF EXISTS %[1]s_v, %[1]s_w; DROP TABLE %[1]s", table)); err != nil {
 			t.Error(err)
 		}
 	})
@@ -117,9 +118,13 @@ func maskedMySQL(t *testing.T, f *folder) string {
 	return table
 }
 
-func maskedTable(name string) string {
-	return fmt.Sprintf("CREATE TABLE %[1]s (name VARCHAR(20), email VARCHAR(100) UNIQUE, salary INTEGER); INSERT INTO %[1]s VALUES "+
+func maskedTable(name string, others ...string) string {
+	statements := fmt.Sprintf("CREATE TABLE %[1]s (name VARCHAR(20), email VARCHAR(100) UNIQUE, salary INTEGER); INSERT INTO %[1]s VALUES "+
 		"('Ada', '%[2]s@example.com', %[3]s)", name, rawText, rawNumber)
+	for _, other := range others {
+		statements += "; " + fmt.Sprintf(other, name)
+	}
+	return statements
 }
 
 // maskedUpstream serves the raw values by MCP, and returns the connection to it.

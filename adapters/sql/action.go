@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"sync"
 
 	"hatchel/adapters"
 	"hatchel/hcl"
@@ -15,7 +16,8 @@ import (
 // action runs one sql block.
 type action struct {
 	*block
-	db database
+	db      database
+	defined sync.Map // whether checkDefinitions has found nothing, by definedFor
 }
 
 func bind(_ context.Context, b *block, env adapters.Env) (adapters.Action, error) {
@@ -27,6 +29,9 @@ func (a *action) Do(ctx context.Context, call *adapters.Call) (any, error) {
 	as, err := a.traceIdentity(call)
 	if err != nil {
 		return nil, err
+	}
+	if err := a.checkDefinitions(ctx, as); err != nil {
+		return nil, a.toFault(ctx, as, err)
 	}
 	var out map[string]any
 	switch {
@@ -278,6 +283,10 @@ func (a *action) toFault(ctx context.Context, as identity, err error) error {
 			"is not a mistake in the arguments, and trying again does not help"
 		reason := quoteEngine(authorMessage(err, a.dialect))
 		return &adapters.Fault{Message: fmt.Sprintf(text, name), Hint: reason, Cause: err}
+	case errors.As(err, new(*definitionError)):
+		const text = "the answer would hold what a mask hides; this is a mistake in the tool's definition, not in the " +
+			"arguments"
+		return &adapters.Fault{Message: text, Hint: err.Error(), NotSent: true, Cause: err}
 	case errors.Is(err, errStale):
 		return &adapters.Fault{Message: errStale.Error(), Advice: "try again", Cause: err}
 	case errors.As(err, &worded):

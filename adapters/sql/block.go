@@ -7,6 +7,7 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/hcl/eval"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/template/sqltext"
 	"hatchel/internal/lazyregexp"
@@ -23,8 +24,10 @@ type block struct {
 	MaxRows   int // 0 for the default
 	Truncate  bool
 
-	connection string
-	dialect    sqltext.Dialect
+	connection  string
+	dialect     sqltext.Dialect
+	definitions []string       // what init of the connection creates
+	masks       []eval.Applied // of the result
 }
 
 func (b *block) spec() hcl.Spec {
@@ -68,6 +71,9 @@ func (b *block) Describe(conn *hcl.Connection) (hcl.Effects, error) {
 	if conn != nil {
 		readOnly := conn.Config.(interface{ readOnly() bool }).readOnly()
 		b.connection, b.dialect = conn.Name, dialects[conn.Kind]
+		if c, ok := conn.Config.(*sqliteConnection); ok {
+			b.definitions = splitStatements(c.Init, b.dialect)
+		}
 		checks.Refuse(b.Exec != nil && readOnly, &b.Exec, needsReadWrite, conn.Name)
 		checks.Refuse(b.Statement != nil && !readOnly, &b.Statement, needsReadOnly, conn.Name)
 		if server, ok := conn.Config.(*serverConnection); ok {

@@ -9,11 +9,13 @@ import (
 	"hatchel/hcl"
 	"hatchel/hcl/eval"
 	"hatchel/hcl/template/sqltext"
+	"hatchel/internal/wildcard"
 )
 
 // MaskedColumns implements hcl.ColumnDeriver. A column under another name, and one that is computed from a masked
-// column, are masked as well. Only counts, sums and averages of a masked column are not, and whether it is null. What
-// views and functions of the database compute is not seen.
+// column, are masked as well. Only counts, sums and averages of a masked column are not, and whether it is null. Of the
+// views and computed columns of the database, those that init of the connection creates are followed; checkDefinitions
+// looks at the others. What functions of the database compute is not seen.
 func (b *block) MaskedColumns(mask *eval.Mask) ([]string, error) {
 	if b.Statement != nil {
 		return nil, hcl.Blame(&b.Statement, "Mask %q applies to the connection %q, and a caller who writes the "+
@@ -25,6 +27,7 @@ func (b *block) MaskedColumns(mask *eval.Mask) ([]string, error) {
 	for _, statement := range b.statements() {
 		for _, sample := range statement.Samples() {
 			s := newMaskScan(sample.Text, b.dialect, mask)
+			s.define(b.definitions, b.dialect)
 			if s.run(); s.problem != "" {
 				return nil, hcl.Blame(statement, "%s", s.problem)
 			}
@@ -34,7 +37,9 @@ func (b *block) MaskedColumns(mask *eval.Mask) ([]string, error) {
 			}
 		}
 	}
-	return slices.Sorted(maps.Keys(found)), nil
+	columns := slices.Sorted(maps.Keys(found))
+	b.masks = append(b.masks, eval.Applied{Mask: mask, Columns: (*eval.Columns)(&columns)})
+	return columns, nil
 }
 
 // maskScan follows the columns that a mask names through one statement, to the columns of its result.
@@ -46,8 +51,11 @@ type maskScan struct {
 	hasRows bool       // a name of a table stands for its row
 	isMySQL bool       // the columns of VALUES have no names
 	mask    *eval.Mask
-	derived map[string]bool // names of columns that hold masked values
-	problem string          // why the columns cannot be followed
+	columns []selected // of the result
+
+	computed []string        // columns of views and tables, with their names, that hold masked values; see define
+	derived  map[string]bool // names of columns that hold masked values
+	problem  string          // why the columns cannot be followed
 }
 
 // stringToken begins the token of a text in quotes. It is a name that no statement has.
@@ -98,10 +106,13 @@ func isOpening(token string) bool { return token == "(" || token == "[" }
 
 // run follows the columns until no further one is found: a name may be used before it is defined.
 func (s *maskScan) run() {
-	s.problem = s.unknownNames()
+	if s.problem == "" {
+		s.problem = s.unknownNames()
+	}
 	for known := -1; known < len(s.derived)+len(s.whole) && s.problem == ""; {
 		known = len(s.derived) + len(s.whole)
-		s.name(s.query(0, len(s.tokens)), "the statement")
+		s.columns = s.query(0, len(s.tokens))
+		s.name(s.columns, "the statement")
 	}
 }
 
@@ -366,8 +377,9 @@ func (s *maskScan) isMasked(name string) bool {
 }
 
 func (s *maskScan) isDerived(name string) bool {
-	for known := range s.derived {
-		if strings.EqualFold(known, name) {
+	name = strings.ToLower(name)
+	for known := range s.derived { // a pattern for the columns of * in a view
+		if wildcard.Match(strings.ToLower(known), name) {
 			return true
 		}
 	}

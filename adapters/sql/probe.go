@@ -94,6 +94,15 @@ func (a *action) probeAs(ctx context.Context, as identity) (r probeResult) {
 			}
 		}
 	}
+	if r.refused.Errs != nil {
+		return r
+	}
+	err := a.checkDefinitions(ctx, as)
+	if found, ok := errors.AsType[*definitionError](err); ok {
+		r.refused = found.RefusedError
+	} else if err != nil {
+		r.err = &adapters.ConnectionError{Cause: pingError(ctx, err)}
+	}
 	return r
 }
 

@@ -83,6 +83,19 @@ func withoutText(text string, dialect sqltext.Dialect, literal func(content stri
 	return out.String()
 }
 
+// splitStatements returns the statements of a text without their comments. The statements of a trigger are among them.
+func splitStatements(text string, dialect sqltext.Dialect) []string {
+	const mark = "\x00"
+	plain := withoutText(text, dialect, func(content string) string {
+		return " '" + strings.ReplaceAll(content, ";", mark) + "'"
+	})
+	statements := strings.Split(plain, ";")
+	for i, statement := range statements {
+		statements[i] = strings.TrimSpace(strings.ReplaceAll(statement, mark, ";"))
+	}
+	return statements
+}
+
 func isNameByte(c byte) bool {
 	return c == '_' || c == '$' || c >= 0x80 || c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
 }

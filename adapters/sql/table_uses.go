@@ -64,7 +64,7 @@ func nameKey(name string, dialect sqltext.Dialect) []string {
 // viewsOf returns the tables of the views that statements create.
 func viewsOf(statements string, dialect sqltext.Dialect) map[string][]string {
 	views := map[string][]string{}
-	for _, statement := range strings.Split(withoutText(statements, dialect, nil), ";") {
+	for _, statement := range splitStatements(statements, dialect) {
 		words := strings.Fields(strings.ToUpper(statement))
 		if at := slices.Index(words, "VIEW"); at < 1 || at > 3 || words[0] != "CREATE" {
 			continue
