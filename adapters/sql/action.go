@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strings"
 	"sync"
 
 	"hatchel/adapters"
@@ -284,9 +285,9 @@ func (a *action) toFault(ctx context.Context, as identity, err error) error {
 		reason := quoteEngine(authorMessage(err, a.dialect))
 		return &adapters.Fault{Message: fmt.Sprintf(text, name), Hint: reason, Cause: err}
 	case errors.As(err, new(*definitionError)):
-		const text = "the answer would hold what a mask hides; this is a mistake in the tool's definition, not in the " +
-			"arguments"
-		return &adapters.Fault{Message: text, Hint: err.Error(), NotSent: true, Cause: err}
+		const text = "the answer would hold what a mask hides; this is a mistake in the tool's definition, not in " +
+			"the arguments"
+		return &adapters.Fault{Message: text, Hint: strings.TrimSuffix(err.Error(), "."), NotSent: true, Cause: err}
 	case errors.Is(err, errStale):
 		return &adapters.Fault{Message: errStale.Error(), Advice: "try again", Cause: err}
 	case errors.As(err, &worded):

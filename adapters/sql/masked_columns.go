@@ -26,8 +26,7 @@ func (b *block) MaskedColumns(mask *eval.Mask) ([]string, error) {
 	found := map[string]bool{}
 	for _, statement := range b.statements() {
 		for _, sample := range statement.Samples() {
-			s := newMaskScan(sample.Text, b.dialect, mask)
-			s.define(b.definitions, b.dialect)
+			s := b.newScan(sample.Text, mask)
 			if s.run(); s.problem != "" {
 				return nil, hcl.Blame(statement, "%s", s.problem)
 			}
@@ -40,6 +39,13 @@ func (b *block) MaskedColumns(mask *eval.Mask) ([]string, error) {
 	columns := slices.Sorted(maps.Keys(found))
 	b.masks = append(b.masks, eval.Applied{Mask: mask, Columns: (*eval.Columns)(&columns)})
 	return columns, nil
+}
+
+// newScan returns a scan of a statement that knows what init of the connection creates.
+func (b *block) newScan(text string, mask *eval.Mask) *maskScan {
+	s := newMaskScan(text, b.dialect, mask)
+	s.define(b.definitions, b.dialect)
+	return s
 }
 
 // maskScan follows the columns that a mask names through one statement, to the columns of its result.
@@ -501,10 +507,27 @@ func (s *maskScan) call(open int) {
 	case isAlias:
 		s.problem = fmt.Sprintf("%s gives other names to the columns of %s, so what mask %q masks cannot be followed. "+
 			"Use the names of the columns.", name, s.tokens[before], s.mask.Name)
+	case s.returnsValues(open - 1):
+		s.nameValues(s.closes[open] + 1)
 	case s.reads(open+1, s.closes[open]):
 		s.problem = fmt.Sprintf("%s in FROM reads what mask %q masks, and what it returns cannot be followed. Return "+
 			"the column itself.", name, s.mask.Name)
 	}
+}
+
+// nameValues notes the columns of a function that returns values of members, after which there may be other names for
+// them, as in json_each(data) AS m(k, v).
+func (s *maskScan) nameValues(i int) {
+	if s.word(i) == "AS" {
+		i++
+	}
+	if i < len(s.tokens) && isName(s.tokens[i]) && s.word(i+1) == "(" {
+		for _, name := range s.nameList(i + 1) {
+			s.derived[name] = true
+		}
+		return
+	}
+	s.derived["value"], s.derived["atom"] = true, true
 }
 
 // addWhole notes the name of a table in FROM, or its alias.

@@ -17,10 +17,10 @@ import (
 func (b *block) ComparedWithMasked(mask *eval.Mask) (places []hcl.Range) {
 	for _, statement := range b.statements() {
 		for _, sample := range statement.Samples() {
-			s := newMaskScan(sample.Text, b.dialect, mask)
+			s := b.newScan(sample.Text, mask)
 			s.run()
 			for _, at := range s.compared(b.dialect == sqltext.PostgreSQL) {
-				if at >= len(sample.Sources) || !isOfCall(sample.Sources[at]) {
+				if at >= len(sample.Sources) || !b.isOfCall(sample.Sources[at]) {
 					continue
 				}
 				if place := diag.RangeOf(sample.Sources[at].Range); !slices.Contains(places, place) {
@@ -33,9 +33,9 @@ func (b *block) ComparedWithMasked(mask *eval.Mask) (places []hcl.Range) {
 }
 
 // isOfCall reports whether the caller may choose the value of a parameter.
-func isOfCall(p *template.Interpolation) bool {
+func (b *block) isOfCall(p *template.Interpolation) bool {
 	root, _, _ := strings.Cut(strings.TrimSpace(p.Source), ".")
-	if inputWord.MatchString(p.Source) {
+	if inputWord.MatchString(p.Source) || root == "each" && b.Each != nil && b.Each.Typed.Call {
 		return true
 	}
 	return p.Written == "" && !slices.Contains([]string{"caller", "page", "step", "var", "secret", "each"}, root)

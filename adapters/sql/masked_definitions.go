@@ -115,8 +115,8 @@ func (s *maskScan) definedColumns() (columns []selected) {
 		i++
 	}
 	if isView && i >= len(s.tokens)-1 {
-		s.problem = fmt.Sprintf("The login of the connection may not read what the view computes, so what mask %q masks "+
-			"cannot be followed: GRANT SHOW VIEW ON %s TO it.", s.mask.Name, s.created())
+		s.problem = fmt.Sprintf("The login of the connection may not read what the view computes, so what mask %q "+
+			"masks cannot be followed. Give it the right: GRANT SHOW VIEW ON %s TO …", s.mask.Name, s.created())
 	}
 	for known := -1; known < len(s.derived) && s.problem == ""; {
 		known = len(s.derived)
@@ -167,8 +167,8 @@ func (s *maskScan) maskedResult() (names []string) {
 }
 
 // definitionQueries select what creates a view, or a table with computed columns, in rows: the name of a computed
-// column, or null for a view, and its expression or the query of the view. That of SQLite selects whole statements. What
-// the database has of itself is left out. The parameters are those of definitionArgs.
+// column, or null for a view, and its expression or the query of the view. That of SQLite selects whole statements.
+// What the database has of itself is left out. The parameters are those of definitionArgs.
 var definitionQueries = map[sqltext.Dialect]string{
 	sqltext.PostgreSQL: `SELECT NULL, pg_catalog.pg_get_viewdef(c.oid) FROM pg_catalog.pg_class c
 		WHERE c.oid = pg_catalog.to_regclass($1) AND c.relkind IN ('v', 'm') AND c.relnamespace NOT IN
@@ -244,8 +244,8 @@ func (a *action) checkDefinitions(ctx context.Context, as identity) error {
 	return nil
 }
 
-// unmaskedColumn says which column of the result of a statement holds masked values that the mask does not know of; empty
-// for none.
+// unmaskedColumn says which column of the result of a statement holds masked values that the mask does not know of;
+// empty for none.
 func unmaskedColumn(text string, dialect sqltext.Dialect, mask eval.Applied, definitions []string) string {
 	s := newMaskScan(text, dialect, mask.Mask)
 	s.define(definitions, dialect)
@@ -254,8 +254,8 @@ func unmaskedColumn(text string, dialect sqltext.Dialect, mask eval.Applied, def
 	}
 	for _, name := range s.maskedResult() {
 		if !mask.Matches([]string{"rows", name}) {
-			return fmt.Sprintf("The column %s of the result holds what mask %q masks, because the database computes %s "+
-				"from it. Name that in the mask, as in members = [%q].", name, mask.Name,
+			return fmt.Sprintf("The column %s of the result holds what mask %q masks, because the database computes "+
+				"%s from it. Name that in the mask, as in members = [%q].", name, mask.Name,
 				strings.Join(s.computed, " and "), s.computed[0])
 		}
 	}

@@ -11,6 +11,9 @@ var (
 	// keepingWords are functions, and casts, that keep JSON a JSON document.
 	keepingWords = wordSet("JSON_AGG JSONB_AGG TO_JSON TO_JSONB COALESCE JSON_BUILD_OBJECT JSONB_BUILD_OBJECT " +
 		"JSON_BUILD_ARRAY JSONB_BUILD_ARRAY JSON_STRIP_NULLS JSONB_STRIP_NULLS JSONB_PRETTY JSON JSONB TEXT")
+	// valueWords are functions that return the values of members without their names, or beside them.
+	valueWords = wordSet("JSON_EACH JSON_EACH_TEXT JSONB_EACH JSONB_EACH_TEXT JSON_TREE JSONB_TREE EACH SVALS AVALS " +
+		"HSTORE_TO_ARRAY HSTORE_TO_MATRIX")
 )
 
 // reads reports whether the expression in [i, end) tells of masked values.
@@ -34,6 +37,8 @@ func (s *maskScan) tells(i, end int, isColumn bool) bool {
 			if s.choosesPart(start, i) {
 				return true
 			}
+		case s.returnsValues(i):
+			return true
 		case strings.HasPrefix(token, `"`):
 			if s.namesPart(token) {
 				return true
@@ -52,7 +57,28 @@ func (s *maskScan) tells(i, end int, isColumn bool) bool {
 // PostgreSQL, and of a text or a name elsewhere.
 func (s *maskScan) namesPart(token string) bool {
 	text, isText := strings.CutPrefix(token, stringToken)
+	if path := strings.IndexByte(text, '$'); path >= 0 && s.mask.NamesAnywhere() && (isText || !s.hasRows) {
+		for _, any := range []string{".*", "**", ".keyvalue"} { // parts without their names
+			if strings.Contains(text[path:], any) {
+				return true
+			}
+		}
+	}
 	return (isText || !s.hasRows) && slices.ContainsFunc(strings.FieldsFunc(text, isPathMark), s.mask.NamesPart)
+}
+
+// returnsValues reports whether a token is a function that returns the values of members of a column without their
+// names, so that those which the mask names have another one.
+func (s *maskScan) returnsValues(i int) bool {
+	if !valueWords[s.word(i)] || s.word(i+1) != "(" || !s.mask.NamesAnywhere() {
+		return false
+	}
+	for at := i + 2; at < s.closes[i+1]; at++ {
+		if isName(s.tokens[at]) && s.word(at+1) != "(" && !operatorWords[s.word(at)] && s.word(at-1) != ":" {
+			return true
+		}
+	}
+	return false
 }
 
 // tellsName reports whether a token of the expression in [start, end) is a name whose value tells of masked values.

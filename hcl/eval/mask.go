@@ -95,6 +95,11 @@ func (m *Mask) NamesMember(name string) bool {
 	})
 }
 
+// NamesAnywhere reports whether the mask names members by their names alone.
+func (m *Mask) NamesAnywhere() bool {
+	return slices.ContainsFunc(m.patterns, func(p []string) bool { return len(p) == 1 })
+}
+
 // isNamed reports whether a part of a pattern is more than any name.
 func isNamed(part string) bool { return strings.Trim(part, "*") != "" }
 

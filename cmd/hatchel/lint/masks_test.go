@@ -2,6 +2,7 @@ package lint
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"testing/fstest"
 
@@ -94,6 +95,8 @@ func TestAMaskedColumnThatCallersCompareIsFound(t *testing.T) {
 		{"SELECT id FROM customers WHERE MATCH(email) AGAINST (${input.x})", true, "mysql"},
 		{"SELECT id FROM customers WHERE email = ${input.l == null ? caller.subject : input.x}", true, ""},
 		{"SELECT id FROM customers WHERE email = ${caller.subject == \"a\" ? caller.subject : input.x}", true, ""},
+		{"SELECT id FROM customers WHERE email = ${each.value}", true, ""},
+		{"SELECT id FROM customers WHERE email = ${each.key}", false, ""},
 		{"SELECT id, email FROM customers ORDER BY email, id = ${input.x} DESC", false, ""},
 		{"SELECT count(*) AS n FROM customers GROUP BY email, concat(name, ${input.x})", false, ""},
 		{"SELECT DISTINCT ON (id) email, ${input.x} AS q FROM customers", false, "postgres"},
@@ -115,6 +118,13 @@ func TestAMaskedColumnThatCallersCompareIsFound(t *testing.T) {
 			if c.only != "" && c.only != kind {
 				continue
 			}
+			each := ""
+			switch {
+			case strings.Contains(c.statement, "${each.value}"):
+				each = "each = coalesce(input.l, [])\n    "
+			case strings.Contains(c.statement, "${each.key}"):
+				each = "each = [\"a\", \"b\"]\n    "
+			}
 			found := maskFindings(t, "mask-oracle", connectionOf(kind)+`
 mask "m" { members = ["email"] }
 tool "t" {
@@ -122,7 +132,7 @@ tool "t" {
   input "x" { type = string("What to find") }
   input "l" { type = optional(list(string("What to find"))) }
   sql "db" {
-    query = <<-SQL
+    `+each+`query = <<-SQL
       `+c.statement+`
     SQL
   }
