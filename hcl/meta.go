@@ -1,6 +1,7 @@
 package hcl
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -108,4 +109,17 @@ func checkMetaName(d *decode.Decoder, at Range, full string) {
 	case len(labels) > 1 && slices.Contains(protocolLabels, strings.ToLower(labels[1])):
 		d.Diags.Errorf(at, "Reserved name", "The prefix %s/ is reserved for the Model Context Protocol.", prefix)
 	}
+}
+
+// searchHintMeta is the metadata of a tool with words by which it is to be found.
+const searchHintMeta = "anthropic/searchHint"
+
+// SearchHint returns the words of the metadata of the tool by which a search is to find it; empty for none.
+func (t *Tool) SearchHint() string {
+	var meta map[string]json.RawMessage
+	var hint string
+	if json.Unmarshal(t.Meta, &meta) != nil || json.Unmarshal(meta[searchHintMeta], &hint) != nil {
+		return ""
+	}
+	return hint
 }

@@ -15,6 +15,7 @@ import (
 const searched = `
 tool "get_order" {
   description = "Get an order by its number."
+  meta        = { "anthropic/searchHint" = "parcel", "example.com/team" = "shipping" }
   input "id" { type = integer }
   text = "order ${input.id}"
 }
@@ -221,7 +222,10 @@ func TestASearchFindsWhatItsCallerSees(t *testing.T) {
 	if got := names(find(inAll("ops"), `{"query":"secret order"}`)); len(got) == 0 || got[0] != "secret_order" {
 		t.Errorf("who sees the tool finds %s", got)
 	}
-	for _, query := range []string{"nested", "elsewhere", "region", "find_tools", "zebra"} {
+	if got := names(find(inAll("x"), `{"query":"parcel"}`)); !slices.Equal(got, []string{"get_order"}) {
+		t.Errorf("the words of a search hint find %s", got)
+	}
+	for _, query := range []string{"nested", "elsewhere", "region", "find_tools", "zebra", "shipping"} {
 		if got := find(inAll("x"), fmt.Sprintf(`{"query":%q}`, query)); got != "No tool matches. Areas: Orders and tickets. Try other words, or one word." {
 			t.Errorf("%q finds %s", query, got)
 		}

@@ -43,15 +43,16 @@ const weightOfMinor = 0.3
 const (
 	weightOfName        = 6
 	weightOfTitle       = 4
+	weightOfHint        = 4
 	weightOfDescription = 2
 	weightOfInputName   = 2
 	weightOfInputText   = 1
 )
 
-// Tool is what is searched of a tool.
+// Tool is what is searched of a tool. Hint is words by which its author wants it to be found.
 type Tool struct {
-	Name, Title, Description string
-	Inputs                   []Input
+	Name, Title, Description, Hint string
+	Inputs                         []Input
 }
 
 // Input is an input of a tool. Values are the texts of an enumeration.
@@ -91,6 +92,7 @@ func New(tools []Tool) *Index {
 		x.names[i] = tool.Name
 		x.add(i, weightOfName, tool.Name)
 		x.add(i, weightOfTitle, tool.Title)
+		x.add(i, weightOfHint, tool.Hint)
 		x.add(i, weightOfDescription, tool.Description)
 		x.add(i, weightOfInputName, inputNames...)
 		x.add(i, weightOfInputText, inputTexts...)

@@ -84,7 +84,8 @@ func newDefinition(t *hcl.Tool) definition {
 // indexedTool returns what a search looks at of a tool.
 func indexedTool(t *hcl.Tool) toolsearch.Tool {
 	return toolsearch.Tool{
-		Name: t.Name, Title: t.Title, Description: t.Description, Inputs: appendIndexed(nil, t.Input, 0),
+		Name: t.Name, Title: t.Title, Description: t.Description, Hint: t.SearchHint(),
+		Inputs: appendIndexed(nil, t.Input, 0),
 	}
 }
 
