@@ -107,7 +107,8 @@ searched:
 	THROUGH_SEARCH=1 go test -count 1 -timeout 20m ./runtime
 
 bounds:
-	.ci/services go test -count 1 -timeout 10m -parallel 1 ./examples -run ConsoleInABrowserShowsCallsAsTheyHappen -bounds
+	.ci/services go test -count 1 -timeout 10m -parallel 1 ./examples -bounds \
+		-run 'ConsoleInABrowserShowsCallsAsTheyHappen|ViewsInAHostAtTheirBounds'
 	.ci/services go test -count 1 -timeout 10m -parallel 1 ./cmd/hatchel/e2e -bounds \
 		-run 'ServeFollowsARepository|NoProgramOutlivesAKilledServer|EndsStreamsOfEventsAtOnce|AnEndedSignInIsKnown|SignInsAreRefreshed'
 

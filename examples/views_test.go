@@ -498,7 +498,7 @@ tool "people" {
 		{`{content: [{type: "text", text: "only a text"}]}`, "only a text"},
 		{`{content: [{type: "text", text: "the text"}], structuredContent: {result: [{id: 1, name: "x".repeat(1100000)}]}}`, "The result is too large to be drawn"},
 		{`{content: [{type: "text", text: "the text"}], structuredContent: {result: Array.from({length: 2500}, (_, i) => ({id: i, name: "n" + i}))}}`, "Only the first 2,000 rows of 2,500 are shown."},
-		{`{content: [{type: "text", text: "x"}], structuredContent: {result: [{id: 1, name: "y".repeat(3000)}]}}`, "… 1,000 more characters"},
+		{`{content: [{type: "text", text: "x"}], structuredContent: {result: [{id: 1, name: "y".repeat(3000)}]}}`, "yyy… Show all"},
 		{`{content: [], structuredContent: {result: []}}`, "There are no rows."},
 		{`{content: [], structuredContent: null}`, "0 rows"},
 	} {

@@ -17,7 +17,7 @@
 /** @typedef {Record<string, unknown>} Row */
 /** @typedef {{ content?: unknown, structuredContent?: unknown, isError?: unknown }} Result */
 
-const maxRows = 2000, maxColumns = 50, maxCell = 2000, maxResult = 1 << 20, pageSize = 10;
+const maxRows = 2000, maxColumns = 50, maxCell = 2000, maxResult = 1 << 20, pageSize = 10, briefText = 240, briefCard = 9;
 /** @type {View} */
 const view = JSON.parse(document.getElementById("view")?.textContent ?? "{}");
 const root = document.documentElement;
@@ -40,11 +40,11 @@ const codeOf = (c) => "U+" + /** @type {number} */ (c.codePointAt(0)).toString(1
 /** @param {string} text */
 const plain = (text) => text.replace(hidden, (c) => `(${codeOf(c)})`);
 
+/** @param {string} text @param {number} n */
+const begin = (text, n) => text.length > n ? text.slice(0, n).replace(/[\ud800-\udbff]$/, "") : text;
 /** @param {string} text @returns {Node} */
 function shown(text) {
-  const out = document.createDocumentFragment();
-  let cut = text;
-  if (text.length > maxCell) cut = text.slice(0, maxCell).replace(/[\ud800-\udbff]$/, "");
+  const out = document.createDocumentFragment(), cut = begin(text, maxCell);
   let from = 0;
   for (const m of cut.matchAll(hidden)) {
     out.append(cut.slice(from, m.index), el("span", { class: "code" }, codeOf(m[0])));
@@ -139,6 +139,14 @@ function cell(v, c) {
   if (text === "(masked)") return el("span", { class: "soft" }, text);
   return shown(text);
 }
+/** A cell of a table, with the beginning of a long text. @param {unknown} v @param {Column} c @returns {Node | string} */
+function brief(v, c) {
+  const text = textOf(v, c);
+  if (text.length <= 1.5 * briefText) return cell(v, c);
+  const out = el("span", { tabindex: -1 }, shown(begin(text, briefText)), "… ");
+  out.append(button("Show all", () => { out.replaceChildren(cell(v, c)); out.focus(); }, "link"));
+  return out;
+}
 /** @param {string} address @returns {Node} */
 function link(address) {
   let url;
@@ -225,8 +233,6 @@ function applyContext(changed) {
   for (const [name, value] of Object.entries(styles))
     if (/^--(color|font|border|shadow)-[a-z0-9-]+$/.test(name) && typeof value === "string" && !/url\(|[;{}]/i.test(value))
       root.style.setProperty(name, value);
-  const size = isObject(changed.containerDimensions) ? changed.containerDimensions : {};
-  if (isNumber(size.maxHeight)) root.style.setProperty("--max", `${size.maxHeight}px`);
   root.classList.toggle("fullscreen", host.context.displayMode === "fullscreen");
   draw();
 }
@@ -386,7 +392,7 @@ function table(of, value, fill, text) {
     const lines = el("tbody", {});
     for (const row of part) {
       const tr = el("tr", { class: opened === row ? "current" : "" }, ...columns.map((c, i) =>
-        el(i ? "td" : "th", { class: numeric(c) ? "number" : "", scope: i ? undefined : "row" }, cell(row[c.name], c))));
+        el(i ? "td" : "th", { class: numeric(c) ? "number" : "", scope: i ? undefined : "row" }, brief(row[c.name], c))));
       if (opens) { const b = opener(row); openers.set(row, b); tr.append(el("td", { class: "number" }, b)); }
       lines.append(tr);
       if (opened === row) lines.append(el("tr", {}, el("td", { colspan: columns.length + 1 }, detail(row))));
@@ -397,11 +403,12 @@ function table(of, value, fill, text) {
   const narrow = (part) => {
     const list = el("ul", { class: "cards" });
     for (const row of part) {
-      const facts = el("dl", {});
-      for (const c of columns.slice(1)) if (row[c.name] !== null && row[c.name] !== undefined) facts.append(el("div", {}, el("dt", {}, shown(c.label)), el("dd", {}, cell(row[c.name], c))));
-      const top = el("p", { class: "first" }, cell(row[columns[0].name], columns[0]));
+      const known = columns.slice(1).filter((c) => row[c.name] !== null && row[c.name] !== undefined), n = known.length > briefCard ? briefCard - 1 : briefCard;
+      const facts = (/** @type {Column[]} */ of) => el("dl", {}, ...of.map((c) => el("div", {}, el("dt", {}, shown(c.label)), el("dd", {}, brief(row[c.name], c)))));
+      const top = el("p", { class: "first" }, brief(row[columns[0].name], columns[0]));
       if (opens) { const b = opener(row); openers.set(row, b); top.append(b); }
-      const item = el("li", {}, top, facts);
+      const item = el("li", {}, top, facts(known.slice(0, n)));
+      if (known.length > n) item.append(el("details", {}, el("summary", {}, `${known.length - n} more`), facts(known.slice(n))));
       if (opened === row) item.append(detail(row));
       list.append(item);
     }
@@ -422,7 +429,7 @@ function table(of, value, fill, text) {
     body.replaceChildren(frame);
     const fits = whole.scrollWidth <= frame.clientWidth + 1;
     if (!fits && body.clientWidth < 640) body.replaceChildren(narrow(visible));
-    else if (!fits) { frame.tabIndex = 0; frame.setAttribute("role", "group"); frame.setAttribute("aria-label", of.title); }
+    else if (!fits) { frame.classList.add("scrolls"); frame.tabIndex = 0; frame.setAttribute("role", "group"); frame.setAttribute("aria-label", of.title); }
     const isNarrow = !fits && body.clientWidth < 640;
     chosen.hidden = !isNarrow;
     if (!part.length) body.replaceChildren(el("p", { class: "none soft" }, wanted ? "No row matches." : "There are no rows."));
@@ -531,7 +538,7 @@ function part(v, c, depth) {
     const number = (/** @type {Column} */ p) => p.type === "number" || p.type === "integer" ? "number" : "";
     const out = el("div", { class: "wide", tabindex: "0", role: "group", "aria-label": c.label }, el("table", {},
       el("thead", {}, el("tr", {}, ...parts.slice(0, 8).map((p) => el("th", { scope: "col", class: number(p) }, shown(p.label))))),
-      el("tbody", {}, ...rows.map((e) => el("tr", {}, ...parts.slice(0, 8).map((p) => el("td", { class: number(p) }, cell(e[p.name], p))))))));
+      el("tbody", {}, ...rows.map((e) => el("tr", {}, ...parts.slice(0, 8).map((p) => el("td", { class: number(p) }, brief(e[p.name], p))))))));
     if (v.length > rows.length) out.append(el("p", { class: "soft" }, `and ${v.length - rows.length} more`));
     return out;
   }
@@ -587,7 +594,6 @@ function timeTicks(low, high, n) {
 function chart(of, value, fill, text) {
   const all = rowsOf(of, value), rows = all.slice(0, maxRows), columns = of.columns ?? [];
   const names = of.y ?? [], xColumn = { ...(columns[0] ?? anyColumn(of.x ?? "")) };
-  const bars = of.chart === "bar";
   let asTable = false;
   /** @type {Set<string>} */ const off = new Set();
   const about = `${names.length > 1 ? "" : `${columns[1]?.label ?? ""} `}by ${xColumn.label.toLowerCase()}`.trim();
@@ -607,6 +613,8 @@ function chart(of, value, fill, text) {
     }
     const width = Math.max(280, place.clientWidth || main.clientWidth), height = root.classList.contains("fullscreen") ? 420 : width < 500 ? 220 : 260;
     const on = names.filter((n) => !off.has(n));
+    // Bars that would cover each other are lines.
+    const bars = of.chart === "bar" && width > 0.8 * rows.length * on.length;
     const times = of.time ? rows.map((r) => timeOf(r[of.x ?? ""])) : [];
     const dated = times.length > 1 && times.every((t) => !Number.isNaN(t)), isTime = dated && !bars;
     if (dated) xColumn.type = "date";
@@ -634,7 +642,7 @@ function chart(of, value, fill, text) {
     }
     /** @type {{ at: number, label: string }[]} */ let labels;
     if (isTime) labels = timeTicks(first, last, Math.max(3, Math.floor(w / 64))).map((t) => ({ at: left + (t.at - first) / (last - first) * w, label: t.label }));
-    else labels = order.map((i) => ({ at: x(i), label: short(plain(textOf(rows[i][of.x ?? ""], xColumn)), Math.max(8, Math.floor(slot / 7))) }));
+    else labels = order.map((i) => ({ at: x(i), label: short(plain(textOf(rows[i][of.x ?? ""], xColumn)), slot < 40 ? 16 : Math.floor(slot / 7)) }));
     let free = 0;
     for (const l of labels) {
       const half = l.label.length * 3.4, at = Math.min(Math.max(l.at, half), width - half);
@@ -661,7 +669,7 @@ function chart(of, value, fill, text) {
         d += `${pen}${x(i).toFixed(1)} ${y(Number(v)).toFixed(1)}`;
         pen = "L";
       }
-      picture.append(svg("path", { class: `line s${k}`, d }));
+      picture.append(svg("path", { class: `line s${k}${rows.length > 400 ? " thin" : ""}`, d }));
       if (rows.length <= 40) for (const i of order) if (isNumber(rows[i][name]))
         picture.append(svg("circle", { class: `s${k}`, cx: x(i), cy: y(Number(rows[i][name])), r: 2.5 }));
     });
