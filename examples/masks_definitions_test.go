@@ -88,7 +88,7 @@ tool "unmasked" {
 			serve(`"email"`)
 			validated := f.run("validate", "--connect")
 			for _, member := range []string{"_v.contact", "_w.reach", ".handle"} {
-				if want := fmt.Sprintf("members = [\"%s%s\"]", table, member); !strings.Contains(validated.stdout+validated.stderr, want) {
+				if want := fmt.Sprintf("members of the mask: \"%s%s\"", table, member); !strings.Contains(validated.stdout+validated.stderr, want) {
 					t.Errorf("%s is not in %+v", want, validated)
 				}
 			}

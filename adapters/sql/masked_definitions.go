@@ -170,12 +170,14 @@ func (s *maskScan) maskedResult() (names []string) {
 // column, or null for a view, and its expression or the query of the view. That of SQLite selects whole statements.
 // What the database has of itself is left out. The parameters are those of definitionArgs.
 var definitionQueries = map[sqltext.Dialect]string{
-	sqltext.PostgreSQL: `SELECT NULL, pg_catalog.pg_get_viewdef(c.oid) FROM pg_catalog.pg_class c
-		WHERE c.oid = pg_catalog.to_regclass($1) AND c.relkind IN ('v', 'm') AND c.relnamespace NOT IN
-			(SELECT oid FROM pg_catalog.pg_namespace WHERE nspname IN ('pg_catalog', 'information_schema'))
-		UNION ALL SELECT a.attname::text, pg_catalog.pg_get_expr(d.adbin, d.adrelid) FROM pg_catalog.pg_attribute a
-		JOIN pg_catalog.pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
-		WHERE a.attrelid = pg_catalog.to_regclass($1) AND a.attgenerated <> ''`,
+	sqltext.PostgreSQL: `WITH relation AS (
+			SELECT c.oid, c.relkind FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+			WHERE c.relname = $2 AND n.nspname NOT IN ('pg_catalog', 'information_schema')
+				AND CASE WHEN $1 = '' THEN pg_catalog.pg_table_is_visible(c.oid) ELSE n.nspname = $1 END)
+		SELECT NULL, pg_catalog.pg_get_viewdef(oid) FROM relation WHERE relkind IN ('v', 'm')
+		UNION ALL SELECT a.attname::text, pg_catalog.pg_get_expr(d.adbin, d.adrelid)
+		FROM relation r JOIN pg_catalog.pg_attribute a ON a.attrelid = r.oid AND a.attgenerated <> ''
+		JOIN pg_catalog.pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum`,
 	sqltext.MySQL: "SELECT NULL, VIEW_DEFINITION FROM information_schema.VIEWS " +
 		"WHERE TABLE_SCHEMA = COALESCE(?, DATABASE()) AND TABLE_NAME = ? " +
 		"AND TABLE_SCHEMA NOT IN ('information_schema', 'performance_schema', 'sys', 'mysql') " +
@@ -190,10 +192,11 @@ func definitionArgs(table string, dialect sqltext.Dialect) []any {
 	name := lastName(parts[len(parts)-1])
 	switch dialect {
 	case sqltext.PostgreSQL:
-		for i, part := range parts {
-			parts[i] = `"` + strings.ReplaceAll(lastName(part), `"`, `""`) + `"`
+		schema := ""
+		if len(parts) > 1 {
+			schema = lastName(parts[len(parts)-2])
 		}
-		return []any{strings.Join(parts, ".")}
+		return []any{schema, name}
 	case sqltext.MySQL:
 		var schema any
 		if len(parts) > 1 {
@@ -255,8 +258,8 @@ func unmaskedColumn(text string, dialect sqltext.Dialect, mask eval.Applied, def
 	for _, name := range s.maskedResult() {
 		if !mask.Matches([]string{"rows", name}) {
 			return fmt.Sprintf("The column %s of the result holds what mask %q masks, because the database computes "+
-				"%s from it. Name that in the mask, as in members = [%q].", name, mask.Name,
-				strings.Join(s.computed, " and "), s.computed[0])
+				"%s from it. Add to members of the mask: \"%s\".", name, mask.Name,
+				strings.Join(s.computed, " and "), strings.Join(s.computed, `", "`))
 		}
 	}
 	return ""
@@ -276,6 +279,9 @@ func (a *action) readDefinitions(ctx context.Context, db database, as identity) 
 	}
 	for _, text := range a.texts() {
 		note(text)
+	}
+	if tables == nil {
+		return nil, nil
 	}
 	err = db.read(ctx, as, func(tx transaction) error {
 		definitions = nil
