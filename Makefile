@@ -2,10 +2,13 @@
 #
 #   make build          build the binary ./hatchel with its version
 #   make test           install what the tests need, start the databases, run make check, stop them
-#   make check          format, tests, coverage of diagnostics, types of other systems
-#   make lint           run go vet and Staticcheck; .github/workflows/test.yml does it for each change, beside make test
-#   make check-release  what only a release needs, and what .github/workflows/nightly.yml runs: lint, race, matrices, searched,
-#                       portable, bounds, fuzz, load, soak, kill, replicas, judge, mutants, packages, chart and bench
+#   make check          format, tests, coverage of diagnostics
+#   make lint           run go vet and Staticcheck, and check the types for other systems; .github/workflows/test.yml does it
+#                       for each change, beside make test
+#   make manifests      decode the examples of Kubernetes and Docker strictly; .github/workflows/test.yml does it for each
+#                       change, beside make test
+#   make check-release  what only a release needs, and what .github/workflows/nightly.yml runs: lint, manifests, race, matrices,
+#                       searched, portable, bounds, fuzz, load, soak, kill, replicas, judge, mutants, packages, chart and bench
 #   make race           run the tests with -race, with more reloads and edits, and those of the editor at every place;
 #                       .github/workflows/test.yml does it for each change, beside make test
 #   make matrices       run the tests of large matrices with all of their cases; make check runs some, chosen by a seed
@@ -69,15 +72,15 @@ check:
 	@status=0; $(MAKE) --no-print-directory -k -j2 checks || status=1; \
 	go run ./.ci/gotest -slowest $(TIMES); exit $$status
 
-checks: unit reports manifests systems format plain
+checks: unit reports format plain
 
-check-release: lint race matrices searched portable bounds fuzz load soak kill replicas judge mutants packages chart bench
+check-release: lint manifests race matrices searched portable bounds fuzz load soak kill replicas judge mutants packages chart bench
 
 format:
 	@unformatted=$$(find . -path ./.cache -prune -o -name '*.go' -print | xargs gofmt -l) && \
 	if [ -n "$$unformatted" ]; then echo "not formatted with gofmt:"; echo "$$unformatted"; exit 1; fi
 
-lint:
+lint: systems
 	.ci/install linter
 	go vet ./...
 	$(STATICCHECK) ./...
@@ -112,7 +115,8 @@ bounds:
 	.ci/services go test -count 1 -timeout 10m -parallel 1 ./cmd/hatchel/e2e -bounds \
 		-run 'ServeFollowsARepository|NoProgramOutlivesAKilledServer|EndsStreamsOfEventsAtOnce|AnEndedSignInIsKnown|SignInsAreRefreshed'
 
-# A module of its own reads the examples of Kubernetes and Docker with the types of those programs.
+# A module of its own reads the examples of Kubernetes and Docker with the types of those programs, whose compilation
+# takes longer than that of hatchel's adapters.
 manifests:
 	cd .ci/manifests && go test -vet=off ./...
 
