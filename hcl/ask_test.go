@@ -14,12 +14,18 @@ import (
 // questions loads a tool whose one step asks, and gives its questions by key.
 func questions(t testing.TB, asks string) map[string]*Ask {
 	t.Helper()
-	src := "tool \"t\" {\n  description = \"Asks.\"\n  input \"name\" { type = string }\n  step \"s\" {\n" + asks + "\n  }\n  text = \"${input.name}\"\n}\n"
 	byKey := map[string]*Ask{}
-	for _, a := range offered(t, src).Tools[0].Steps[0].Backend.Config.(*AskGroup).Asks {
+	for _, a := range askStep(t, asks).Config.(*AskGroup).Asks {
 		byKey[a.Key] = a
 	}
 	return byKey
+}
+
+// askStep returns the backend of a step with ask blocks.
+func askStep(t testing.TB, asks string) *Backend {
+	t.Helper()
+	src := "tool \"t\" {\n  description = \"Asks.\"\n  input \"name\" { type = string }\n  step \"s\" {\n" + asks + "\n  }\n  text = \"${input.name}\"\n}\n"
+	return offered(t, src).Tools[0].Steps[0].Backend
 }
 
 func fromJSON(t *testing.T, text string) any {
@@ -130,13 +136,14 @@ func FuzzAnAnswerHasTheTypeThatStepsReadItWith(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
-	asks := questions(f, everyField)
+	step := askStep(f, everyField)
 	f.Fuzz(func(t *testing.T, sent []byte) {
 		v, err := value.Decode(sent)
 		if err != nil {
 			return
 		}
-		for key, a := range asks {
+		for i, a := range step.Config.(*AskGroup).Asks {
+			key, output := a.Key, step.Effects.Output.Members[i].Type
 			answer, err := a.ParseResponse(v, schema.Unlimited)
 			if err != nil {
 				if answer != nil || err.Error() == "" {
@@ -144,8 +151,8 @@ func FuzzAnAnswerHasTheTypeThatStepsReadItWith(f *testing.F) {
 				}
 				continue
 			}
-			if _, violations, _ := a.OutputType().Compile().Check(any(answer), schema.Unlimited); len(violations) > 0 {
-				t.Errorf("%s: %s became %v, which does not fit %s: %s", key, sent, answer, a.OutputType(), violations[0])
+			if _, violations, _ := output.Compile().Check(any(answer), schema.Unlimited); len(violations) > 0 {
+				t.Errorf("%s: %s became %v, which does not fit %s: %s", key, sent, answer, output, violations[0])
 			}
 		}
 	})
