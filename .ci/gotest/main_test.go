@@ -72,7 +72,6 @@ func TestKilled(t *testing.T) {
 	}
 	t.Chdir(module)
 	t.Setenv("TMPDIR", temp)
-	t.Setenv("GOFLAGS", "")
 	if err := run(filepath.Join(module, "times"), []string{"."}); err == nil {
 		t.Error("the test has not failed")
 	}
