@@ -118,8 +118,8 @@ bounds:
 	.ci/services go test -count 1 -timeout 10m -parallel 1 ./cmd/hatchel/e2e -bounds \
 		-run 'ServeFollowsARepository|NoProgramOutlivesAKilledServer|EndsStreamsOfEventsAtOnce|AnEndedSignInIsKnown|SignInsAreRefreshed'
 
-# A module of its own reads the examples of Kubernetes and Docker with the types of those programs, whose compilation
-# takes longer than that of hatchel's adapters.
+# A module of its own reads the examples of Kubernetes and Docker with the types of those programs, which take
+# 40 seconds of CPU to compile. CI has a job for them beside make test.
 manifests:
 	cd .ci/manifests && go test -vet=off ./...
 
