@@ -192,6 +192,7 @@ var owners = map[string][]string{
 	"database/sql":                            {"adapters/sql", "runtime/durable/state", "cmd/hatchel-bench"},
 	"github.com/mattn/go-sqlite3":             {"adapters/sql", "internal/sqlitefile", "runtime/durable/state", "cmd/hatchel-bench"},
 	"github.com/yosida95/uritemplate":         {"hcl/uritemplate"},
+	"github.com/tdewolff/minify/":             {"runtime/edge/view"},
 	"github.com/jackc/pgx/":                   {"adapters/sql", "cmd/hatchel-bench", "runtime/durable/audit", "runtime/durable/postgres", "runtime/durable/postgres/postgrestest", "runtime/durable/state"},
 	"github.com/aws/aws-sdk-go-v2/aws":        {"adapters/credential/aws"},
 	"github.com/go-sql-driver/mysql":          {"adapters/sql"},

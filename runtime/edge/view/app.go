@@ -12,9 +12,12 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/tdewolff/minify/v2"
+	"github.com/tdewolff/minify/v2/css"
+	"github.com/tdewolff/minify/v2/js"
+
 	"hatchel/hcl"
 	"hatchel/hcl/value"
-	"hatchel/internal/lazyregexp"
 )
 
 // MediaType is that of an app.
@@ -62,29 +65,25 @@ func (a *App) AppendContents(dst []byte) []byte {
 	return append(dst, `,"_meta":{"ui":{"csp":{},"prefersBorder":true}}}]`...)
 }
 
-// sources are the style sheet and the script without their comments and indentation.
+// sources are the style sheet and the script as they are served: minified, with the names that they are written with.
 type sources struct{ style, script string }
 
 var served = sync.OnceValue(func() sources {
-	return sources{punctuation.ReplaceAllString(strip(style), "$1"), strip(script)}
-})
-
-// punctuation matches what needs no spaces around it in a style sheet.
-var punctuation = lazyregexp.New(`\s*([{};,])\s*`)
-
-// comment matches a comment of types, and a line that is a comment. No text in the sources looks like one.
-var comment = lazyregexp.New(`(?s:/\*.*?\*/)|(?m:^\s*//.*$)`)
-
-// strip returns a source without comments, indentation and empty lines.
-func strip(source string) string {
-	var out strings.Builder
-	for line := range strings.Lines(comment.ReplaceAllString(source, "")) {
-		if line = strings.TrimSpace(line); line != "" {
-			out.WriteString(line + "\n")
+	var out sources
+	m := minify.New()
+	m.AddFunc("css", css.Minify)
+	m.Add("js", &js.Minifier{KeepVarNames: true})
+	for _, s := range []struct {
+		kind, source string
+		dst          *string
+	}{{"css", style, &out.style}, {"js", script, &out.script}} {
+		var err error
+		if *s.dst, err = m.String(s.kind, s.source); err != nil {
+			panic(err) // the sources are in the program
 		}
 	}
-	return out.String()
-}
+	return out
+})
 
 // Policy returns the content security policy of an app, which holds in addition to that of the host: nothing is loaded,
 // and nothing runs but the script.

@@ -928,5 +928,3 @@ request("ui/initialize", {
   notify("ui/notifications/initialized", {});
   reportSize();
 }, (e) => render(note(e.message, "danger")));
-
-export {};
