@@ -1,6 +1,7 @@
 package toolsearch
 
 import (
+	"slices"
 	"strings"
 	"sync"
 )
@@ -8,14 +9,19 @@ import (
 // irregularPairs are forms of words that no rule of stem removes, and words that British English spells in its own way,
 // each before what it is read as.
 const irregularPairs = `
-became become began begin begun begin bought buy broke break broken break brought bring built build
-caught catch chose choose chosen choose drove drive driven drive fell fall fallen fall forgot forget forgotten forget
-froze freeze frozen freeze grew grow heard hear held hold hid hide hidden hide kept keep led lead lost lose met meet
-paid pay ran run sent send sold sell spent spend stolen steal stuck stick taught teach threw throw withdrew withdraw
-withdrawn withdraw wrote write written write
-children child feet foot men man people person women woman criteria criterion indice index
-catalogue catalog centre center cheque check defence defense dialogue dialog fibre fiber licence license litre liter
-metre meter offence offense theatre theater tyre tire`
+became become began begin begun begin bought buy broke break broken break brought bring built build caught catch
+chose choose chosen choose drove drive driven drive fell fall fallen fall forgot forget forgotten forget ate eat
+eaten eat bit bite bitten bite blew blow blown blow drank drink drunk drink drew draw drawn draw fed feed felt feel
+flew fly flown fly fought fight froze freeze frozen freeze gave give given give gone go went go grew grow grown grow
+heard hear held hold hid hide hidden hide hung hang kept keep knew know known know laid lay led lead lent lend lit
+light lost lose made make met meet paid pay ran run rang ring ridden ride rode ride risen rise rose rise sent send
+shaken shake shook shake shown show slept sleep sold sell spent spend spoke speak spoken speak stole steal stolen
+steal stood stand stuck stick swam swim swept sweep taken take taught teach thought think threw throw thrown throw
+told tell took take tore tear torn tear withdrew withdraw withdrawn withdraw woke wake woken wake won win wore wear
+worn wear wrote write written write children child feet foot halve half knive knife men man mice mouse people person
+women woman criteria criterion indice index shelve shelf teeth tooth wive wife catalogue catalog centre center
+cheque check defence defense dialogue dialog fibre fiber licence license litre liter metre meter offence offense
+theatre theater tyre tire`
 
 var irregular = sync.OnceValue(func() map[string]string {
 	of, words := map[string]string{}, strings.Fields(irregularPairs)
@@ -66,4 +72,48 @@ func oneSpelling(word string) string {
 		}
 	}
 	return word
+}
+
+// derivedEndings are endings of words that are made of others, as stem leaves them: longer ones before those that they
+// end with.
+var derivedEndings = strings.Fields(`isation ication ation ition ution ment ancy ency anc enc sion tion ion ably
+	ibly abl ibl nes ship ful les ity iv ary ory ant ent ist ism ual ial al at is
+	ify ur ag er or ly y e`)
+
+// underivedWords are words that have such an ending, and whose root would be that of a word which they are not of.
+var underivedWords = strings.Fields(`apartment counter currency current customer department directory factory
+	general hospital instance instant inventory letter master member message
+	mission pressure priority property server session signal state statement
+	station university version`)
+
+var isUnderived = sync.OnceValue(func() map[string]bool {
+	is := map[string]bool{}
+	for _, word := range underivedWords {
+		is[stem(word)] = true
+	}
+	return is
+})
+
+// minRoot is the number of bytes that removed endings leave.
+const minRoot = 4
+
+// rootOf removes up to three endings of a stem of which words are made: "employ", "employee" and "employment" have one
+// root.
+func rootOf(term string) string {
+	if isUnderived()[term] {
+		return term
+	}
+	for range 3 {
+		at := slices.IndexFunc(derivedEndings, func(ending string) bool {
+			return len(term) >= len(ending)+minRoot && strings.HasSuffix(term, ending)
+		})
+		if at < 0 {
+			break
+		}
+		term = strings.TrimSuffix(term, derivedEndings[at])
+	}
+	if last := len(term) - 1; last > 2 && (term[last] == term[last-1] || term[last] == 'i') {
+		term = term[:last]
+	}
+	return term
 }

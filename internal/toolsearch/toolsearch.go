@@ -2,11 +2,9 @@
 package toolsearch
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 )
@@ -16,28 +14,9 @@ const (
 	maxQueryWords = 16
 )
 
-// The parameters of BM25: how soon repetitions of a word stop counting, and how much the length of a text counts.
-const (
-	saturation = 1.2
-	lengthPart = 0.75
-)
-
 // maxRepeats is how often a word counts in one field. BM25 alone would put a description that repeats the words of a
 // question 500 times above the tool that is named after them.
 const maxRepeats = 2
-
-// weightOfRelated is what a synonym counts, and a word with another ending, such as "shipment" for "ship". Of these one
-// is the beginning of the other, of at least minRoot bytes, and what follows has at most maxEnding: "cert" is related
-// to "certificate".
-const (
-	weightOfRelated = 0.3
-	minRoot         = 4
-	maxEnding       = 7
-)
-
-// weightOfMinor is what a number counts, which in a question mostly is a value, such as "in 30 days". The parts of a
-// verb that is also one word, such as "log in", count the same.
-const weightOfMinor = 0.3
 
 // The weights of the fields, in halves: whole numbers have sums that do not depend on their order.
 const (
@@ -45,7 +24,7 @@ const (
 	weightOfTitle       = 4
 	weightOfHint        = 4
 	weightOfDescription = 2
-	weightOfInputName   = 2
+	weightOfInputName   = 1
 	weightOfInputText   = 1
 )
 
@@ -66,7 +45,7 @@ type Index struct {
 	names    []string
 	lengths  []int // the number of words of each tool, by weight
 	postings map[string][]posting
-	terms    []string // those of postings, sorted
+	roots    map[string][]string // the terms of postings by their roots, sorted
 }
 
 // posting is a tool that has a word, and how often, by weight.
@@ -82,6 +61,7 @@ type Match struct {
 func New(tools []Tool) *Index {
 	x := &Index{
 		names: make([]string, len(tools)), lengths: make([]int, len(tools)), postings: map[string][]posting{},
+		roots: map[string][]string{},
 	}
 	for i, tool := range tools {
 		var inputNames, inputTexts []string
@@ -100,22 +80,24 @@ func New(tools []Tool) *Index {
 	for term, found := range x.postings {
 		x.postings[term] = slices.Clip(found)
 	}
-	x.terms = slices.Sorted(maps.Keys(x.postings))
+	for _, term := range slices.Sorted(maps.Keys(x.postings)) {
+		root := rootOf(term)
+		x.roots[root] = append(x.roots[root], term)
+	}
 	return x
 }
 
-// add adds the texts of one field of a tool. Words of which one verb is made are also that verb, see queryTerms.
+// add adds the texts of one field of a tool. Words of which a phrase is made are also that phrase, see queryTerms.
 func (x *Index) add(tool, weight int, texts ...string) {
 	counts := map[string]int{}
 	for _, text := range texts {
-		written := append(words(text), "")
-		for i, word := range written[:len(written)-1] {
+		written := words(text)
+		stems := stemsOf(written)
+		for i := range written {
 			x.lengths[tool] += weight
-			x.addTerm(tool, weight, stem(word), counts)
-			if next := written[i+1]; slices.Contains(particles, next) {
-				if verb := joinVerb(word, next, hasSynonym); verb != "" {
-					x.addTerm(tool, weight, verb, counts)
-				}
+			x.addTerm(tool, weight, stems[i], counts)
+			if phrase, _ := phraseAt(written, stems, i, readThesaurus().has); phrase != "" {
+				x.addTerm(tool, weight, phrase, counts)
 			}
 		}
 	}
@@ -157,97 +139,4 @@ func (x *Index) Find(query string, visible func(tool int) bool, limit int) []int
 		found = append(found, match.Tool)
 	}
 	return found
-}
-
-// Scored is Find with the scores. A tool whose name is the query is first whatever its score is.
-func (x *Index) Scored(query string, visible func(tool int) bool, limit int) []Match {
-	shown, number, total := make([]bool, len(x.names)), 0, 0
-	for i := range x.names {
-		if shown[i] = visible == nil || visible(i); shown[i] {
-			number++
-			total += x.lengths[i]
-		}
-	}
-	scores, counts := make([]float64, len(x.names)), make([]float64, len(x.names))
-	has := func(term string) bool { return x.has(term, shown) }
-	for _, term := range queryTerms(query, has) {
-		having := x.count(term.text, shown, counts)
-		rarity := term.weight * math.Log(1+(float64(number-having)+0.5)/(float64(having)+0.5))
-		for i, count := range counts {
-			if count > 0 {
-				length := float64(x.lengths[i]*number) / float64(total)
-				scores[i] += rarity * count * (saturation + 1) / (count + saturation*(1-lengthPart+lengthPart*length))
-			}
-		}
-	}
-	named := slices.Index(x.names, strings.TrimSpace(query))
-	if named >= 0 && !shown[named] {
-		named = -1
-	}
-	var matches []Match
-	for i, score := range scores {
-		if score > 0 && i != named {
-			matches = append(matches, Match{i, score})
-		}
-	}
-	slices.SortFunc(matches, func(a, b Match) int {
-		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(x.names[a.Tool], x.names[b.Tool]))
-	})
-	if named >= 0 {
-		matches = slices.Insert(matches, 0, Match{named, scores[named]})
-	}
-	return matches[:max(0, min(limit, len(matches)))]
-}
-
-// has reports whether a tool that is shown has a term or a synonym of it.
-func (x *Index) has(term string, shown []bool) bool {
-	return slices.ContainsFunc(append([]string{term}, synonyms()[term]...), func(term string) bool {
-		return slices.ContainsFunc(x.postings[term], func(p posting) bool { return shown[p.tool] })
-	})
-}
-
-// count sets how often each tool that is shown has a term or a related one, and returns how many have any: to the one
-// who asks they are the same thing, so they are as frequent as one.
-func (x *Index) count(term string, shown []bool, counts []float64) (having int) {
-	clear(counts)
-	add := func(term string, weight float64) {
-		for _, p := range x.postings[term] {
-			if shown[p.tool] {
-				if counts[p.tool] == 0 {
-					having++
-				}
-				counts[p.tool] += weight * float64(p.count) / weightOfDescription
-			}
-		}
-	}
-	add(term, 1)
-	for _, other := range x.related(term) {
-		add(other, weightOfRelated)
-	}
-	return having
-}
-
-// related returns the synonyms of a term, and the terms of the index that differ from it in their endings. A last y
-// counts as part of the ending: "notify" is related to "notification".
-func (x *Index) related(term string) []string {
-	others := slices.Clone(synonyms()[term])
-	root := strings.TrimSuffix(term, "y")
-	if len(root) < minRoot {
-		return others
-	}
-	for end := max(minRoot, len(term)-maxEnding); end < len(term); end++ {
-		for _, shorter := range []string{term[:end], term[:end] + "y"} {
-			if shorter != term {
-				others = appendNew(others, shorter)
-			}
-		}
-	}
-	before := others
-	for at, _ := slices.BinarySearch(x.terms, root); at < len(x.terms) && strings.HasPrefix(x.terms[at], root); at++ {
-		longer := x.terms[at]
-		if longer != term && len(longer)-len(root) <= maxEnding && !slices.Contains(before, longer) {
-			others = append(others, longer)
-		}
-	}
-	return others
 }

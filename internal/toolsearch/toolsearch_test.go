@@ -3,6 +3,7 @@ package toolsearch_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"reflect"
 	"runtime"
 	"slices"
@@ -43,7 +44,7 @@ func TestFind(t *testing.T) {
 		{"invoice", "list_overdue"},
 		{"invoicing", "list_overdue"},
 		{"get order", "getOrder read_order_history"},
-		{"close tickets as spam", "close_ticket"},
+		{"close tickets as spam", "close_ticket merge_pull_request getOrder"},
 		{"closing", "close_ticket"},
 		{"github", "merge_pull_request"},
 		{"turnover", "month_report"},
@@ -58,7 +59,7 @@ func TestFind(t *testing.T) {
 		{"url", "replay_urls"},
 		{"http status", "replay_urls"},
 		{"503", "replay_urls"},
-		{"close_ticket", "close_ticket"},
+		{"close_ticket", "close_ticket merge_pull_request getOrder"},
 		{"getorder", "getOrder"},
 		{" GETORDER ", "getOrder"},
 		{"astronomy", ""},
@@ -85,13 +86,80 @@ func TestSpellingsFindEachOther(t *testing.T) {
 		{"config", "configuration"}, {"organise", "organization"}, {"colour", "colors"}, {"licences", "licensed"},
 		{"centre", "centers"}, {"analyse", "analyzed"}, {"cheque", "checks"}, {"notify", "notifications"},
 		{"verified", "verification"}, {"allergy", "allergic"}, {"children", "child"}, {"indices", "index"}, {"sent", "sending"},
-		{"bought", "buying"}, {"written", "writes"}, {"ran", "running"}, {"patient's", "patients"},
+		{"bought", "buying"}, {"written", "writes"}, {"ran", "running"}, {"patient's", "patients"}, {"shelves", "shelf"},
+		{"employ", "employees"}, {"employee", "employment"}, {"deliver", "deliveries"}, {"pay", "payment"}, {"payment", "payer"},
+		{"invest", "investors"}, {"approve", "approvals"}, {"supervise", "supervisors"}, {"invigilates", "invigilators"},
+		{"power of attorney", "proxy"}, {"switched off", "disable"},
 	} {
 		for i := range pair {
 			tools := []toolsearch.Tool{{Name: "x", Description: "Prints " + pair[i] + " here."}, {Name: "y", Description: "Else."}}
 			if got := names(tools, toolsearch.New(tools).Find(pair[1-i], nil, 5)); !slices.Equal(got, []string{"x"}) {
 				t.Errorf("%q finds %v of %q", pair[1-i], got, pair[i])
 			}
+		}
+	}
+}
+
+// TestWordsOfOtherRootsAreNotFound asks with words that have the ending of a derived word and are none.
+func TestWordsOfOtherRootsAreNotFound(t *testing.T) {
+	for _, pair := range [][2]string{
+		{"customer", "customs"}, {"server", "service"}, {"current", "currency"}, {"state", "station"}, {"mission", "missing"},
+	} {
+		for i := range pair {
+			tools := []toolsearch.Tool{{Name: "x", Description: "Prints " + pair[i] + " here."}, {Name: "y", Description: "Else."}}
+			if got := names(tools, toolsearch.New(tools).Find(pair[1-i], nil, 5)); len(got) > 0 {
+				t.Errorf("%q finds %v of %q", pair[1-i], got, pair[i])
+			}
+		}
+	}
+}
+
+// TestAQuestionAsksForWhatATermOfItStandsFor asks with words of users for words of tools, and not the other way round.
+func TestAQuestionAsksForWhatATermOfItStandsFor(t *testing.T) {
+	for _, pair := range [][2]string{
+		{"how much", "balance"}, {"who", "participants"}, {"moved house", "relocation"}, {"cardiologist", "referral"},
+		{"the printer does not work", "defect"}, {"it is out of order", "malfunction"}, {"called in sick", "absence"},
+		{"switched the alarm off", "disable"}, {"lost my job", "unemployment"},
+	} {
+		asks := func(question, text string) []string {
+			tools := []toolsearch.Tool{{Name: "x", Description: "Prints " + text + " here."}, {Name: "y", Description: "Else."}}
+			return names(tools, toolsearch.New(tools).Find(question, nil, 5))
+		}
+		if got := asks(pair[0], pair[1]); !slices.Equal(got, []string{"x"}) {
+			t.Errorf("%q finds %v of %q", pair[0], got, pair[1])
+		}
+	}
+	tools := []toolsearch.Tool{{Name: "x", Description: "Shows a cardiologist."}}
+	if got := toolsearch.New(tools).Find("referral", nil, 5); len(got) > 0 {
+		t.Errorf("%q is found by what a question with a word of it asks for", tools[0].Description)
+	}
+}
+
+// TestTheThesaurusIsInOrder reads the file as the package embeds it.
+func TestTheThesaurusIsInOrder(t *testing.T) {
+	text, err := os.ReadFile("thesaurus.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, isIn := "", map[string]bool{}
+	for line := range strings.Lines(string(text)) {
+		if line = strings.TrimSuffix(line, "\n"); line == "" || line[0] == '#' {
+			before = ""
+			continue
+		}
+		if line <= before {
+			t.Errorf("%q is behind %q", line, before)
+		}
+		if isIn[line] || len(line) > 120 {
+			t.Errorf("%q is there twice, or has more than 120 columns", line)
+		}
+		before, isIn[line] = line, true
+		words := strings.Fields(strings.Replace(line, ":", "", 1))
+		if slices.Sort(words); len(words) < 2 || len(slices.Compact(slices.Clone(words))) < len(words) {
+			t.Errorf("%q has a word twice, or only one", line)
+		}
+		if strings.Trim(line, "abcdefghijklmnopqrstuvwxyz0123456789-: ") != "" || strings.Count(line, ":") > 1 {
+			t.Errorf("%q has other marks than hyphens, and one colon", line)
 		}
 	}
 }
@@ -174,7 +242,7 @@ func TestHiddenToolsMoveNoRank(t *testing.T) {
 		}
 	}
 	hidden := toolsearch.New(desk).Find("close_ticket", func(i int) bool { return desk[i].Name != "close_ticket" }, 10)
-	if len(hidden) > 0 {
+	if slices.ContainsFunc(hidden, func(i int) bool { return desk[i].Name == "close_ticket" }) {
 		t.Errorf("a hidden tool is found by its name: %v", names(desk, hidden))
 	}
 }
@@ -229,7 +297,7 @@ func FuzzFind(f *testing.F) {
 	})
 }
 
-// TestTheIndexTakesAtMost2KiBATool measures 1,000 tools.
+// TestTheIndexTakesAtMost2KiBATool measures 1,000 tools, after the first index has read the thesaurus, which all share.
 func TestTheIndexTakesAtMost2KiBATool(t *testing.T) {
 	tools := catalogue(t)
 	used := func() uint64 {
@@ -238,6 +306,7 @@ func TestTheIndexTakesAtMost2KiBATool(t *testing.T) {
 		runtime.ReadMemStats(&m)
 		return m.HeapAlloc
 	}
+	toolsearch.New(tools[:1])
 	before := used()
 	index := toolsearch.New(tools)
 	each := int(used()-before) / len(tools)

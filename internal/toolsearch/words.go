@@ -33,6 +33,13 @@ var particles = strings.Fields(`away back down in off on out over up`)
 // prepositions are particles that also are before a noun.
 var prepositions = strings.Fields(`in on out over`)
 
+// weightOfMinor is what a number counts, which in a question mostly is a value, such as "in 30 days". The words of a
+// phrase count the same. weightOfQuestionWord is what a stop word counts that asks for something, such as "when".
+const (
+	weightOfMinor        = 0.4
+	weightOfQuestionWord = 0.5
+)
+
 // queryTerm is a term of a query, and what it counts.
 type queryTerm struct {
 	text   string
@@ -41,33 +48,45 @@ type queryTerm struct {
 
 // queryTerms returns each term of a query once, without stop words unless it has nothing else. What is negated is also
 // looked for with un-: "not paid" is "unpaid". Two words that has knows as one are also that one, such as "web hook".
-// If the second is a particle, both count less: "log in" asks for a login more than for a log.
+// The words of a phrase count less than the phrase: "log in" asks for a login more than for a log.
 func queryTerms(query string, has func(term string) bool) []queryTerm {
 	var all, telling []queryTerm
-	isNegated, particleAt := false, -1
-	written := append(words(query), "")
-	for i, word := range written[:len(written)-1] {
-		next, weight := written[i+1], 1.0
-		if isNumber(word) || i == particleAt {
-			weight = weightOfMinor
+	isNegated, written := false, words(query)
+	stems, isPart := stemsOf(written), make([]bool, len(written))
+	for i, word := range written {
+		phrase, places := phraseAt(written, stems, i, has)
+		if phrase == "" {
+			phrase, places = splitVerb(written, stems, i, has)
 		}
-		if at := particleOf(written, i); at > 0 {
-			if verb := joinVerb(word, written[at], has); verb != "" {
-				telling = appendTerm(telling, verb, 1)
-				weight, particleAt = weightOfMinor, at
+		if phrase != "" {
+			telling = appendTerm(telling, phrase, 1)
+			for _, at := range places {
+				isPart[at] = true
 			}
 		}
-		all = appendTerm(all, stem(word), weight)
+		weight := 1.0
+		if isNumber(word) || isPart[i] {
+			weight = weightOfMinor
+		}
+		all = appendTerm(all, stems[i], weight)
 		if slices.Contains(stopWords, word) {
 			isNegated = isNegated || slices.Contains(negations, word)
+			if phrase == "" && len(readThesaurus().askedFor[stems[i]]) > 0 {
+				telling = appendTerm(telling, stems[i], weightOfQuestionWord)
+			}
 			continue
 		}
-		telling = appendTerm(telling, stem(word), weight)
+		telling = appendTerm(telling, stems[i], weight)
 		if isNegated {
 			telling = appendTerm(telling, stem("un"+word), weight)
+			if not := "not" + stems[i]; has(not) {
+				telling = appendTerm(telling, not, 1)
+			}
 		}
-		if compound := stem(word + next); has(compound) {
-			telling = appendTerm(telling, compound, 1)
+		if i+1 < len(written) {
+			if compound := stem(word + written[i+1]); has(compound) {
+				telling = appendTerm(telling, compound, 1)
+			}
 		}
 		isNegated = false
 	}
@@ -77,34 +96,61 @@ func queryTerms(query string, has func(term string) bool) []queryTerm {
 	return telling
 }
 
+func stemsOf(written []string) []string {
+	stems := make([]string, len(written))
+	for i, word := range written {
+		stems[i] = stem(word)
+	}
+	return stems
+}
+
+// maxPhrase is the number of words of the longest phrase.
+const maxPhrase = 4
+
+// determiners do not matter within phrases: "lost my card" is "lost card".
+var determiners = strings.Fields("a an her his its my our some that the their these this those your")
+
+// phraseAt returns the longest phrase that begins with a word, as the one term that has knows, and the places of its
+// words.
+func phraseAt(written, stems []string, from int, has func(term string) bool) (phrase string, places []int) {
+	if !readThesaurus().starts[stems[from]] {
+		return "", nil
+	}
+	joined, parts := stems[from], []int{from}
+	for at := from + 1; at < len(written) && len(parts) < maxPhrase; at++ {
+		if slices.Contains(determiners, written[at]) {
+			continue
+		}
+		joined, parts = joined+stems[at], append(parts, at)
+		if has(joined) {
+			phrase, places = joined, slices.Clone(parts)
+		}
+	}
+	return phrase, places
+}
+
+// splitVerb returns a verb whose particle follows after one or two words, as in "turn the alarm off", and the places of
+// both. A preposition mostly begins a phrase of its own: "in May".
+func splitVerb(written, stems []string, verb int, has func(term string) bool) (joined string, places []int) {
+	for at := verb + 1; at < min(verb+4, len(written)); at++ {
+		isNext := at == verb+1
+		if slices.Contains(particles, written[at]) && (isNext || !slices.Contains(prepositions, written[at])) {
+			for _, joined := range []string{stem(written[verb] + written[at]), stems[verb] + written[at]} {
+				if has(joined) {
+					return joined, []int{verb, at}
+				}
+			}
+			return "", nil
+		}
+	}
+	return "", nil
+}
+
 func appendTerm(terms []queryTerm, text string, weight float64) []queryTerm {
 	if slices.ContainsFunc(terms, func(term queryTerm) bool { return term.text == text }) {
 		return terms
 	}
 	return append(terms, queryTerm{text, weight})
-}
-
-// particleOf returns the place of the particle of a verb, or 0. Up to two words are between them, as in "turn the alarm
-// off", and none before a preposition, which mostly begins a phrase of its own: "in May".
-func particleOf(written []string, verb int) int {
-	for at := verb + 1; at < min(verb+4, len(written)); at++ {
-		isNext := at == verb+1
-		if slices.Contains(particles, written[at]) && (isNext || !slices.Contains(prepositions, written[at])) {
-			return at
-		}
-	}
-	return 0
-}
-
-// joinVerb returns a verb and its particle as the one term that has knows, or nothing. The verb may have an ending:
-// "backed up" is "backup", and "taking over" is "takeover".
-func joinVerb(verb, particle string, has func(term string) bool) string {
-	for _, joined := range []string{stem(verb + particle), stem(verb) + particle, stem(verb) + "e" + particle} {
-		if has(joined) {
-			return joined
-		}
-	}
-	return ""
 }
 
 func appendNew(terms []string, term string) []string {
