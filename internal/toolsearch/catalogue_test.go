@@ -144,6 +144,12 @@ var (
 	operationsTools string
 	//go:embed testdata/hospital_tools.txt
 	hospitalTools string
+	//go:embed testdata/bank_tools.txt
+	bankTools string
+	//go:embed testdata/parcel_tools.txt
+	parcelTools string
+	//go:embed testdata/university_tools.txt
+	universityTools string
 )
 
 // lines returns the lines of a file of testdata, cut at their bars.
