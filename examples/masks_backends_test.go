@@ -34,7 +34,7 @@ func maskedBackends(t *testing.T, f *folder, service string) (backends map[strin
 		"text":  {block: `http "service" { get = "/text" }`, value: "step.x.body"},
 		"file":  {block: "file {\n      directory = \".\"\n      read      = \"people.json\"\n    }", value: "step.x.content"},
 		"fails": {block: `http "service" { get = "/fails" }`, value: "step.x.body", fails: true},
-		"sql_fails": {block: `sql "people" { exec = "INSERT INTO people SELECT name, email, salary FROM people RETURNING email" }`,
+		"sql_fails": {block: `sql "people" { exec = "INSERT INTO people (name, email, salary) SELECT name, email, salary FROM people RETURNING email" }`,
 			value: "step.x.rows", fails: true, writes: true},
 	}
 	for kind, table := range map[string]string{"postgres": maskedPostgres(t, f), "mysql": maskedMySQL(t, f)} {
@@ -49,7 +49,7 @@ func maskedBackends(t *testing.T, f *folder, service string) (backends map[strin
 			fails, writes bool
 		}{
 			"":               {`query = "SELECT name, email, salary, lower(email) AS sign_in, concat('x', salary) AS pay FROM %s LIMIT 10"`, false, false},
-			"_fails_taken":   {`exec = "INSERT INTO %[1]s SELECT name, email, salary FROM %[1]s RETURNING email"`, true, true},
+			"_fails_taken":   {`exec = "INSERT INTO %[1]s (name, email, salary) SELECT name, email, salary FROM %[1]s RETURNING email"`, true, true},
 			"_fails_invalid": {`exec = "INSERT INTO %[1]s (name, email, salary) SELECT name, 'eva', ` + number + ` FROM %[1]s RETURNING email"`, true, true},
 		} {
 			block := fmt.Sprintf("sql %q { %s }", kind, fmt.Sprintf(b.statement, table))

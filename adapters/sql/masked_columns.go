@@ -9,6 +9,8 @@ import (
 	"hatchel/hcl"
 	"hatchel/hcl/eval"
 	"hatchel/hcl/template/sqltext"
+	"hatchel/internal/cut"
+	"hatchel/internal/lazyregexp"
 	"hatchel/internal/wildcard"
 )
 
@@ -25,8 +27,8 @@ func (b *block) MaskedColumns(mask *eval.Mask) ([]string, error) {
 	}
 	found := map[string]bool{}
 	for _, statement := range b.statements() {
-		for _, sample := range statement.Samples() {
-			s := b.newScan(sample.Text, mask)
+		for _, text := range statement.Renderings(maxFollowed) {
+			s := b.newScan(text, mask)
 			if s.run(); s.problem != "" {
 				return nil, hcl.Blame(statement, "%s", s.problem)
 			}
@@ -41,6 +43,10 @@ func (b *block) MaskedColumns(mask *eval.Mask) ([]string, error) {
 	return columns, nil
 }
 
+// maxFollowed is how many renderings of a statement are followed at load. A call whose statement is another one is
+// checked by itself; see maskedTexts.
+const maxFollowed = 256
+
 // newScan returns a scan of a statement that knows what init of the connection creates.
 func (b *block) newScan(text string, mask *eval.Mask) *maskScan {
 	s := newMaskScan(text, b.dialect, mask)
@@ -54,8 +60,9 @@ type maskScan struct {
 	closes  []int      // for each token that is a parenthesis or a bracket, the one that closes it
 	tables  [][]string // that the statement names
 	whole   []string   // the names by which it names them, of which each is a row
-	hasRows bool       // a name of a table stands for its row
-	isMySQL bool       // the columns of VALUES have no names
+	dialect sqltext.Dialect
+	hasRows bool // a name of a table stands for its row
+	isMySQL bool // the columns of VALUES have no names
 	mask    *eval.Mask
 	columns []selected // of the result
 
@@ -72,7 +79,8 @@ func newMaskScan(text string, dialect sqltext.Dialect, mask *eval.Mask) *maskSca
 		content = strings.ReplaceAll(content, "''", "'")
 		return " " + stringToken + strings.ReplaceAll(content, `"`, `""`) + `" `
 	})
-	s := &maskScan{tokens: tokensOf(named, dialect), mask: mask, derived: map[string]bool{},
+	named = textAfterDot.ReplaceAllString(named, `."`)
+	s := &maskScan{tokens: tokensOf(named, dialect), mask: mask, derived: map[string]bool{}, dialect: dialect,
 		hasRows: dialect == sqltext.PostgreSQL, isMySQL: dialect == sqltext.MySQL}
 	s.closes = make([]int, len(s.tokens))
 	var open []int
@@ -86,12 +94,43 @@ func newMaskScan(text string, dialect sqltext.Dialect, mask *eval.Mask) *maskSca
 			open = open[:len(open)-1]
 		}
 	}
-	for _, found := range tablesOf(text, dialect) {
-		for _, table := range found {
-			s.tables = append(s.tables, nameParts.FindAllString(table, -1))
-		}
+	for _, table := range namedTables(text, dialect) {
+		s.tables = append(s.tables, partsOf(table))
 	}
 	return s
+}
+
+// textAfterDot finds a text in quotes that is the name of a column in SQLite, as in people.'email'.
+var textAfterDot = lazyregexp.New(`\.\s*"\x00`)
+
+// namedTables returns the tables of a statement, as tablesOf does, and the names that WITH gives to others: a query in
+// WITH may read the table of its own name. SQLite accepts a text as the name of a table.
+func namedTables(text string, dialect sqltext.Dialect) (tables []string) {
+	var literal func(string) string
+	if dialect == sqltext.SQLite {
+		literal = func(content string) string {
+			return ` "` + strings.ReplaceAll(strings.ReplaceAll(content, "''", "'"), `"`, `""`) + `" `
+		}
+	}
+	tokens := sqlToken.FindAllString(withoutText(text, dialect, literal), -1)
+	s := &tableScan{tokens: tokens, found: map[string][]string{}}
+	for i := range s.tokens {
+		s.at(i)
+	}
+	for _, found := range s.found {
+		tables = append(tables, found...)
+	}
+	slices.Sort(tables)
+	return slices.Compact(tables)
+}
+
+// partsOf returns the parts of a name of tablesOf, without quotes.
+func partsOf(table string) []string {
+	parts := nameParts.FindAllString(table, -1)
+	for i, part := range parts {
+		parts[i] = lastName(part)
+	}
+	return parts
 }
 
 // tokensOf returns the tokens of a statement. Brackets are those of an array, and of a name in SQLite alone.
@@ -112,6 +151,9 @@ func isOpening(token string) bool { return token == "(" || token == "[" }
 
 // run follows the columns until no further one is found: a name may be used before it is defined.
 func (s *maskScan) run() {
+	if explainWords[s.word(0)] {
+		return // it has no values of rows
+	}
 	if s.problem == "" {
 		s.problem = s.unknownNames()
 	}
@@ -126,8 +168,8 @@ func (s *maskScan) run() {
 func (s *maskScan) unknownNames() string {
 	for i := range s.tokens {
 		switch {
-		case s.isMySQL && s.word(i) == "@":
-			return fmt.Sprintf("The statement has a variable of the session, through which what mask %q masks cannot "+
+		case s.isMySQL && s.word(i) == "@" && s.setsVariable(i):
+			return fmt.Sprintf("The statement sets a variable of the session, through which what mask %q masks cannot "+
 				"be followed. Use a query in WITH or FROM in its place.", s.mask.Name)
 		case s.hasRows && s.word(i) == "U" && s.word(i+1) == "&":
 			return fmt.Sprintf("The statement has a name or a text with escapes of Unicode, as in U&\"\\0065mail\", "+
@@ -135,6 +177,22 @@ func (s *maskScan) unknownNames() string {
 		}
 	}
 	return ""
+}
+
+// setsVariable reports whether the statement gives the variable of a session at a token a value.
+func (s *maskScan) setsVariable(i int) bool {
+	for before := i - 1; before >= 0; before-- {
+		switch s.word(before) {
+		case "INTO", "SET":
+			return true
+		case ",", "@":
+		default:
+			if s.word(before-1) != "@" {
+				before = 0
+			}
+		}
+	}
+	return s.word(i+2) == ":" && s.word(i+3) == "="
 }
 
 // selected is a column of a query.
@@ -171,6 +229,8 @@ var (
 	pathWords = wordSet("JSON_EXTRACT JSONB_EXTRACT JSON_VALUE JSON_QUERY JSON_UNQUOTE JSON_EXTRACT_PATH " +
 		"JSON_EXTRACT_PATH_TEXT JSONB_EXTRACT_PATH JSONB_EXTRACT_PATH_TEXT JSONB_PATH_QUERY JSONB_PATH_QUERY_ARRAY " +
 		"JSONB_PATH_QUERY_FIRST")
+	// explainWords begin statements that return how another one is run, or what a table is made of.
+	explainWords = wordSet("EXPLAIN DESCRIBE DESC")
 	// setWords come between the branches of a query.
 	setWords = wordSet("UNION EXCEPT INTERSECT MINUS")
 	// listEnds end the columns of a query.
@@ -179,6 +239,16 @@ var (
 	// fromEnds end the tables of a query.
 	fromEnds = wordSet("WHERE GROUP HAVING ORDER LIMIT WINDOW FETCH OFFSET FOR UNION EXCEPT INTERSECT MINUS SET " +
 		"RETURNING VALUES SELECT ;")
+	// namingWords are words of listEnds that can be the name of a column where no clause can begin.
+	namingWords = wordSet("GROUP ORDER LIMIT WINDOW FETCH OFFSET FOR INTO MINUS QUALIFY HAVING UNION EXCEPT INTERSECT")
+	// clauseFollowers come after a word that begins a clause, if not every operand can.
+	clauseFollowers = map[string]map[string]bool{
+		"GROUP": wordSet("BY"), "ORDER": wordSet("BY SIBLINGS"), "FETCH": wordSet("FIRST NEXT"),
+		"FOR":   wordSet("UPDATE SHARE NO KEY SYSTEM_TIME READ"),
+		"UNION": unitedWords, "EXCEPT": unitedWords, "INTERSECT": unitedWords, "MINUS": unitedWords,
+	}
+	// unitedWords begin a query after UNION.
+	unitedWords = wordSet("ALL DISTINCT SELECT VALUES TABLE WITH (")
 	// leadWords come before the columns of a query.
 	leadWords = wordSet("ALL DISTINCT DISTINCTROW HIGH_PRIORITY STRAIGHT_JOIN SQL_SMALL_RESULT SQL_BIG_RESULT " +
 		"SQL_BUFFER_RESULT SQL_NO_CACHE SQL_CACHE SQL_CALC_FOUND_ROWS")
@@ -214,6 +284,12 @@ func (s *maskScan) query(i, end int) (columns []selected) {
 	}
 	for i < end && s.problem == "" {
 		switch word := s.word(i); {
+		case writes && word == "WHERE":
+			for i < end && s.word(i) != "RETURNING" && s.word(i) != "ON" {
+				if i++; isOpening(s.word(i)) {
+					i = s.closes[i]
+				}
+			}
 		case s.beginsQuery(i) && (branches == 0 || setWords[s.word(i-1)] || leadWords[s.word(i-1)]):
 			if branch := s.query(i+1, s.closes[i]); returns {
 				s.write(branch, written)
@@ -296,7 +372,15 @@ func (s *maskScan) with(i, end int) int {
 			return i
 		}
 		s.rename(s.query(i+1, s.closes[i]), names, s.tokens[name])
-		if i = s.closes[i] + 1; s.word(i) != "," {
+		if i = s.closes[i] + 1; s.word(i) == "SEARCH" || s.word(i) == "CYCLE" {
+			for i < end && s.word(i) != "SET" {
+				i++
+			}
+			for i < end && s.word(i) != "," && !sourceQueries[s.word(i)] && !tableVerbs[s.word(i)] {
+				i++
+			}
+		}
+		if s.word(i) != "," {
 			return i
 		}
 		i++
@@ -370,6 +454,21 @@ func lastName(token string) string {
 	return last
 }
 
+// nameOf returns the name that a column has in the result. PostgreSQL cuts it, and MySQL drops spaces before it.
+func (s *maskScan) nameOf(token string) string {
+	name := lastName(token)
+	switch {
+	case s.isMySQL:
+		return strings.TrimLeft(name, " ")
+	case s.hasRows && len(name) > maxPostgresName:
+		return name[:cut.Before(name, maxPostgresName)]
+	}
+	return name
+}
+
+// maxPostgresName is how many bytes a name has in PostgreSQL.
+const maxPostgresName = 63
+
 // isName reports whether a token is a name, perhaps with that of its table.
 func isName(token string) bool {
 	return !strings.HasPrefix(token, stringToken) && nameParts.FindString(token) != "" && token != "*" &&
@@ -405,7 +504,7 @@ func (s *maskScan) list(i, end int) (columns []selected, _ int) {
 		switch {
 		case i < end && isOpening(word):
 			i = min(s.closes[i], end-1)
-		case i == end || word == "," || listEnds[word] && !s.isOperand(from, i):
+		case i == end || word == "," || s.endsList(from, i):
 			if from < i {
 				columns = append(columns, s.column(from, i))
 			}
@@ -415,6 +514,23 @@ func (s *maskScan) list(i, end int) (columns []selected, _ int) {
 		}
 	}
 	return columns, end
+}
+
+// endsList reports whether a token ends the columns that begin at another one. It does not if it is an operand or names
+// a column.
+func (s *maskScan) endsList(from, i int) bool {
+	word := s.word(i)
+	if !listEnds[word] || s.isOperand(from, i) || word != ";" && s.word(i-1) == "AS" {
+		return false
+	}
+	if !namingWords[word] {
+		return true
+	}
+	next := s.word(i + 1)
+	if followers := clauseFollowers[word]; followers != nil {
+		return followers[next]
+	}
+	return next != "" && next != "," && next != "AS" && next != ")" && next != "FROM" && i > from
 }
 
 // isOperand reports whether a word that ends columns elsewhere is a part of an expression, as in IS DISTINCT FROM and
@@ -432,24 +548,34 @@ func (s *maskScan) column(i, end int) (c selected) {
 	case alone && strings.HasSuffix(last, "*"), s.tokens[i] == "(" && last == "*" && s.word(end-2) == ".":
 		return selected{star: true}
 	case alone && isName(last):
-		c.name = lastName(last)
-		c.masked = s.isDerived(c.name) || s.isWholeRow(last)
+		c.name = s.nameOf(last)
+		c.masked = s.isDerived(c.name) || s.isWholeRow(last) && s.hidesRow()
 		return c
 	case s.word(end-2) == "AS":
-		c.name, end = lastName(last), end-2
+		c.name, end = s.nameOf(last), end-2
 	case s.isAlias(end - 1):
-		c.name, end = lastName(last), end-1
+		c.name, end = s.nameOf(last), end-1
 	}
 	c.masked = s.tells(i, end, true)
-	if end-i == 1 && isName(s.tokens[i]) && strings.EqualFold(lastName(s.tokens[i]), c.name) {
-		c.masked = s.isDerived(c.name) || s.isWholeRow(s.tokens[i])
+	if end-i == 1 && isName(s.tokens[i]) {
+		switch {
+		case s.isWholeRow(s.tokens[i]) && !s.isMasked(lastName(s.tokens[i])):
+			c.masked = s.hidesRow()
+		case strings.EqualFold(lastName(s.tokens[i]), c.name):
+			c.masked = s.isDerived(c.name) || s.isWholeRow(s.tokens[i])
+		}
 	}
 	return c
 }
 
+// hidesRow reports whether the row of a table, which is an object in the result, may hold masked values under names
+// that the mask does not match there.
+func (s *maskScan) hidesRow() bool { return len(s.derived)+len(s.mask.ColumnsOf(s.tables)) > 0 }
+
 // isAlias reports whether the token after an operand is its name.
 func (s *maskScan) isAlias(i int) bool {
-	if !isName(s.tokens[i]) || operandEnds[s.word(i)] || strings.Contains(s.tokens[i], ".") {
+	isText := !s.hasRows && strings.HasPrefix(s.tokens[i], stringToken) && isName(s.tokens[i-1])
+	if !isName(s.tokens[i]) && !isText || operandEnds[s.word(i)] || strings.Contains(s.tokens[i], ".") && !isText {
 		return false
 	}
 	before := s.tokens[i-1]
@@ -469,14 +595,15 @@ func (s *maskScan) from(i, end int) int {
 	for ; i < end && s.problem == ""; i++ {
 		word := s.word(i)
 		switch {
+		case word == "FOR" && s.word(i+1) == "SYSTEM_TIME":
 		case fromEnds[word]:
 			return i
 		case word == "ON":
 			isCondition = true
-		case word == "JOIN" || word == ",":
+		case word == "JOIN" || word == "STRAIGHT_JOIN" || word == ",":
 			isCondition = false
 		case word != "(":
-			if !isCondition && isName(s.tokens[i]) && !operatorWords[word] {
+			if !isCondition && isName(s.tokens[i]) && !operatorWords[word] && !s.namesFunction(i) {
 				s.addWhole(s.tokens[i])
 			}
 		case isCondition || hintWords[s.word(i-1)]:
@@ -509,10 +636,26 @@ func (s *maskScan) call(open int) {
 			"Use the names of the columns.", name, s.tokens[before], s.mask.Name)
 	case s.returnsValues(open - 1):
 		s.nameValues(s.closes[open] + 1)
-	case s.reads(open+1, s.closes[open]):
+	case s.reads(open-1, s.closes[open]):
 		s.problem = fmt.Sprintf("%s in FROM reads what mask %q masks, and what it returns cannot be followed. Return "+
 			"the column itself.", name, s.mask.Name)
 	}
+}
+
+// namesFunction reports whether a token is the name that FROM gives to a function, whose value it stands for.
+func (s *maskScan) namesFunction(i int) bool {
+	if s.word(i-1) == "AS" {
+		i--
+	}
+	if s.word(i-1) != ")" {
+		return s.word(i+1) == "("
+	}
+	for open := range s.tokens[:i] {
+		if s.closes[open] == i-1 && s.word(open) == "(" {
+			return open > 0 && isName(s.tokens[open-1]) && !fromWords[s.word(open-1)] && !s.beginsQuery(open)
+		}
+	}
+	return false
 }
 
 // nameValues notes the columns of a function that returns values of members, after which there may be other names for

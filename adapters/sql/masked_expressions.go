@@ -3,6 +3,7 @@ package sql
 import (
 	"slices"
 	"strings"
+	"unicode"
 )
 
 var (
@@ -33,14 +34,14 @@ func (s *maskScan) tells(i, end int, isColumn bool) bool {
 				}
 			}
 			i = s.closes[i]
-		case s.isParameter(i):
+		case s.isParameter(i), isName(token) && s.word(i+1) != "(" && s.choosesPart(start, i):
 			if s.choosesPart(start, i) {
 				return true
 			}
 		case s.returnsValues(i):
 			return true
 		case strings.HasPrefix(token, `"`):
-			if s.namesPart(token) {
+			if s.namesPart(start, i) {
 				return true
 			}
 			fallthrough
@@ -53,18 +54,42 @@ func (s *maskScan) tells(i, end int, isColumn bool) bool {
 	return false
 }
 
-// namesPart reports whether a text in quotes names a part of a masked member. Double quotes are those of a name in
-// PostgreSQL, and of a text or a name elsewhere.
-func (s *maskScan) namesPart(token string) bool {
-	text, isText := strings.CutPrefix(token, stringToken)
-	if path := strings.IndexByte(text, '$'); path >= 0 && s.mask.NamesAnywhere() && (isText || !s.hasRows) {
-		for _, any := range []string{".*", "**", ".keyvalue"} { // parts without their names
-			if strings.Contains(text[path:], any) {
-				return true
-			}
+// namesPart reports whether a token is a text in quotes that names a part of a masked member where a document is read.
+// Double quotes are those of a name in PostgreSQL, and of a text or a name elsewhere.
+func (s *maskScan) namesPart(start, i int) bool {
+	text, isText := strings.CutPrefix(s.tokens[i], stringToken)
+	if !isText && s.hasRows || !s.readsPart(start, i) {
+		return false
+	}
+	path := strings.ReplaceAll(text, " ", "")
+	if s.mask.NamesAnywhere() && strings.Contains(path, "$") && // parts without their names
+		(strings.Contains(path, ".*") || strings.Contains(path, "**") || strings.Contains(path, ".keyvalue")) {
+		return true
+	}
+	notOfName := func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) && r != '_'
+	}
+	return slices.ContainsFunc(slices.Concat(strings.FieldsFunc(text, isPathMark), strings.FieldsFunc(text, notOfName)),
+		s.mask.NamesPart)
+}
+
+// readsPart reports whether a token of the expression that begins at another one may choose a part of a document: it
+// stands after an operator or a bracket, or is an argument of a function of documents.
+func (s *maskScan) readsPart(start, i int) bool {
+	if before := s.word(i - 1); before == ">" || before == "?" || before == "@" || before == "[" || before == "#" {
+		return true
+	}
+	for at := start; at < i; at++ {
+		if s.word(at) != "(" || s.closes[at] < i || at == 0 {
+			continue
+		}
+		name := s.word(at - 1)
+		if pathWords[name] || strings.HasPrefix(name, "JSON") || strings.HasPrefix(name, "XPATH") || name == ">" ||
+			name == "EXTRACTVALUE" || name == "FETCHVAL" || name == "SLICE" {
+			return true
 		}
 	}
-	return (isText || !s.hasRows) && slices.ContainsFunc(strings.FieldsFunc(text, isPathMark), s.mask.NamesPart)
+	return false
 }
 
 // returnsValues reports whether a token is a function that returns the values of members of a column without their
@@ -119,15 +144,35 @@ func (s *maskScan) staysJSON(start, i, end int) bool {
 // isParameter reports whether a token begins a parameter.
 func (s *maskScan) isParameter(i int) bool { return s.word(i) == "?" || s.word(i) == "$" }
 
-// choosesPart reports whether a parameter of the expression that begins at a token chooses a part of a JSON document,
-// which has no name then: as in data->>$1 and json_extract(data, $1).
+// choosesPart reports whether a parameter or a name in the expression that begins at a token chooses a part of a JSON
+// document, which has no name then: as in data->>$1, data->>key and json_extract(data, $1).
 func (s *maskScan) choosesPart(start, i int) bool {
-	if s.word(i-1) == ">" && (s.word(i-2) == "-" || s.word(i-2) == "#" ||
-		s.word(i-2) == ">" && (s.word(i-3) == "-" || s.word(i-3) == "#")) {
+	if s.follows(i) {
 		return true
 	}
-	for at := start + 1; at < i; at++ {
-		if s.word(at) == "(" && s.closes[at] > i && pathWords[s.word(at-1)] {
+	for at := start; at < i; at++ {
+		if s.word(at) != "(" || s.closes[at] < i || at == 0 {
+			continue
+		}
+		if s.follows(at) || pathWords[s.word(at-1)] && s.isLaterArgument(at, i) {
+			return true
+		}
+	}
+	return false
+}
+
+// follows reports whether a token follows an operator that chooses a part of a JSON document.
+func (s *maskScan) follows(i int) bool {
+	return s.word(i-1) == ">" && (s.word(i-2) == "-" || s.word(i-2) == "#" ||
+		s.word(i-2) == ">" && (s.word(i-3) == "-" || s.word(i-3) == "#"))
+}
+
+// isLaterArgument reports whether a token is in an argument after the first one of a function.
+func (s *maskScan) isLaterArgument(open, i int) bool {
+	for at := open + 1; at < i; at++ {
+		if isOpening(s.word(at)) && s.closes[at] < i {
+			at = s.closes[at]
+		} else if s.word(at) == "," {
 			return true
 		}
 	}
@@ -135,4 +180,4 @@ func (s *maskScan) choosesPart(start, i int) bool {
 }
 
 // isPathMark reports whether a character separates the names of a path into JSON, as in $.customer.email.
-func isPathMark(r rune) bool { return strings.ContainsRune("$.[]{}, \"'", r) }
+func isPathMark(r rune) bool { return strings.ContainsRune("$.[]{}()?!=<>&|*+/, \"'", r) }

@@ -19,7 +19,7 @@ func (s *maskScan) returns(i, end int) bool {
 func (s *maskScan) write(columns []selected, names []string) {
 	for i, c := range columns {
 		switch {
-		case names == nil && !c.masked: // a copy of a table has columns of the same names
+		case names == nil && !c.star && !c.masked && !s.isMasked(c.name):
 		case c.star || names == nil:
 			if s.problem == "" {
 				s.problem = fmt.Sprintf("The statement writes columns that mask %q may mask, and returns what it has "+

@@ -7,13 +7,13 @@ import (
 	"hatchel/internal/lazyregexp"
 )
 
-const namePart = "[\\pL_][\\pL\\pN_$]*|\"(?:[^\"]|\"\")*\"|`(?:[^`]|``)*`|\\[[^\\]]*\\]"
+const namePart = "\\pN*[\\pL_][\\pL\\pM\\pN_$]*|\"(?:[^\"]|\"\")*\"|`(?:[^`]|``)*`|\\[[^\\]]*\\]"
 
 var (
 	// sqlToken matches a word with its qualifiers, a quoted name with its qualifiers, or one other character.
 	sqlToken  = lazyregexp.New("(?:" + namePart + ")(?:\\s*\\.\\s*(?:" + namePart + "|\\*))*|[^\\s]")
 	nameParts = lazyregexp.New(namePart + "|\\*")
-	plainName = lazyregexp.New(`^[\pL_][\pL\pN_$]*$`)
+	plainName = lazyregexp.New(`^\pN*[\pL_][\pL\pM\pN_$]*$`)
 	dollarTag = lazyregexp.New(`^\$(?:[\pL_][\pL\pN_]*)?\$`)
 )
 

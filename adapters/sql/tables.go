@@ -72,8 +72,8 @@ var (
 	// sourceQueries begin a query in parentheses, where a table could stand.
 	sourceQueries = wordSet("SELECT WITH VALUES TABLE")
 	// sourceEnds end the list of tables after FROM.
-	sourceEnds = wordSet("WHERE GROUP ORDER LIMIT HAVING UNION EXCEPT INTERSECT WINDOW OFFSET FETCH FOR SET ON " +
-		"USING RETURNING VALUES SELECT")
+	sourceEnds = wordSet("WHERE GROUP ORDER LIMIT HAVING UNION EXCEPT INTERSECT WINDOW OFFSET FETCH SET RETURNING " +
+		"VALUES SELECT")
 )
 
 // tablesOf returns the tables of a statement by the verb that uses them; tables that are only read are
@@ -186,7 +186,7 @@ func (s *tableScan) sources(i int) {
 			case word == ")":
 				depth--
 			}
-			if depth < 0 || depth == 0 && (s.word(i) == "," || sourceEnds[s.word(i)]) {
+			if depth < 0 || depth == 0 && (s.word(i) == "," || s.endsSources(i)) {
 				break
 			}
 		}
@@ -197,6 +197,17 @@ func (s *tableScan) sources(i int) {
 }
 
 // add adds the table at a token, unless it is none.
+// endsSources reports whether a token ends the list of tables after FROM. Conditions of joins are within it.
+func (s *tableScan) endsSources(i int) bool {
+	switch s.word(i) {
+	case "FOR":
+		return s.word(i+1) != "SYSTEM_TIME"
+	case "ON":
+		return s.word(i+1) == "CONFLICT" || s.word(i+1) == "DUPLICATE"
+	}
+	return sourceEnds[s.word(i)]
+}
+
 func (s *tableScan) add(verb string, i int) {
 	if i >= len(s.tokens) {
 		return
@@ -204,7 +215,7 @@ func (s *tableScan) add(verb string, i int) {
 	name := tableName(s.tokens[i])
 	first := []rune(s.tokens[i])[0]
 	isName := first == '_' || first == '"' || first == '`' || first == '[' && len(s.tokens[i]) > 1 ||
-		first > 0x7f || first|0x20 >= 'a' && first|0x20 <= 'z'
+		first > 0x7f || first|0x20 >= 'a' && first|0x20 <= 'z' || first >= '0' && first <= '9' && len(s.tokens[i]) > 1
 	isFunction := verb == "SELECT" && s.word(i+1) == "("
 	if isName && !isFunction && !slices.Contains(s.with, name) && !sourceQueries[s.word(i)] {
 		s.found[verb] = append(s.found[verb], name)

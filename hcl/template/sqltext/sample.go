@@ -21,6 +21,8 @@ type Sample struct {
 const (
 	maxSamples = 64
 	maxBodies  = 256 // of all loops in one sample
+
+	maxRenderings = 4096 // that are made to find distinct ones
 )
 
 // Samples returns at most 64 distinct renderings: the fullest, in which every condition holds, every
@@ -71,6 +73,40 @@ func (p *Program) Samples() []Sample {
 	return out
 }
 
+// Renderings returns at most limit distinct renderings with all combinations of their branches, loops, names and raw
+// texts; those of one condition, and of one name, vary together. Lists have two elements and rows one.
+func (p *Program) Renderings(limit int) (texts []string) {
+	if p.static {
+		return []string{p.text}
+	}
+	seen := map[string]bool{}
+	var made []decision
+	for range maxRenderings {
+		s := &sampler{made: made, combines: true}
+		b := &binding{dialect: p.dialect, sampler: s, sources: new([]*template.Interpolation)}
+		if p.root.bind(b) == nil {
+			if text := strings.TrimSpace(string(b.text)); !seen[text] {
+				seen[text] = true
+				texts = append(texts, text)
+			}
+		}
+		for made = s.made; len(made) > 0 && made[len(made)-1].to == made[len(made)-1].count-1; {
+			made = made[:len(made)-1]
+		}
+		if len(made) == 0 || len(texts) == limit {
+			break
+		}
+		made[len(made)-1].to++
+	}
+	return texts
+}
+
+// decision is the option of a choice in a rendering.
+type decision struct {
+	key       any
+	to, count int
+}
+
 // choice is a point at which renderings differ, with count options.
 type choice struct {
 	key          any
@@ -86,11 +122,23 @@ type sampler struct {
 	choices     []choice
 	bodies      int
 	separatorOn map[*template.If]bool // whether this round includes the separator's text
+
+	combines bool // all combinations of choices are sampled
+	made     []decision
 }
 
 // choose returns the option of a choice in this sample. The barest sample takes the first option of
 // each.
 func (s *sampler) choose(key any, count, usual int, label func(int) string) int {
+	if s.combines {
+		for _, d := range s.made {
+			if d.key == key {
+				return d.to
+			}
+		}
+		s.made = append(s.made, decision{key, 0, count})
+		return 0
+	}
 	s.choices = append(s.choices, choice{key, count, usual, label})
 	switch {
 	case s.bare:
@@ -160,9 +208,17 @@ func directiveAt(what string, at hclv2.Range) string {
 	return fmt.Sprintf("%%{%s} at line %d, column %d", what, at.Start.Line, at.Start.Column)
 }
 
+// chooseSize returns the size of a list or of rows in this sample. It tells nothing of names.
+func (s *sampler) chooseSize(key any, count, usual int, label func(int) string) int {
+	if s.combines {
+		return usual
+	}
+	return s.choose(key, count, usual, label)
+}
+
 // sampled returns a list of nulls.
 func (p *listParam) sampled(s *sampler) any {
-	return make([]any, s.choose(p.of.Source, 3, 2, func(n int) string {
+	return make([]any, s.chooseSize(p.of.Source, 3, 2, func(n int) string {
 		return []string{"no element", "one element", "two elements"}[n] + " in " + p.of.Source
 	}))
 }
@@ -177,7 +233,7 @@ func (p *rowsParam) sampled(s *sampler) any {
 			break
 		}
 	}
-	rows := make([]any, 1+s.choose(p.of.Source, 2, 1, func(int) string { return "one row in " + p.of.Source }))
+	rows := make([]any, 1+s.chooseSize(p.of.Source, 2, 1, func(int) string { return "one row in " + p.of.Source }))
 	for i := range rows {
 		rows[i] = make([]any, width)
 	}
