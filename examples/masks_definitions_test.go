@@ -2,6 +2,7 @@ package examples_test
 
 import (
 	"fmt"
+	"net/url"
 	"os"
 	"strings"
 	"testing"
@@ -120,5 +121,118 @@ tool "unmasked" {
 				}
 			}
 		})
+	}
+}
+
+// A caller chooses names: each combination is masked, or the call fails.
+func TestMasksFollowEachFormOfAStatement(t *testing.T) {
+	t.Parallel()
+	f := maskedFolder(t)
+	var labels []string
+	for i := range 200 {
+		labels = append(labels, fmt.Sprintf("%q", fmt.Sprint("label", i)))
+	}
+	f.write("people.hcl", fmt.Sprintf(`
+connection "sqlite" "people" {
+  file = "people.db"
+  init = %q
+}
+mask "m" { members = ["email"] }
+tool "few" {
+  description = "People."
+  input "c" { type = enum("name", "email") }
+  input "n" { type = enum("value", "label") }
+  sql "people" { query = "SELECT ${ident(input.c)} AS ${ident(input.n)} FROM people LIMIT 10" }
+}
+tool "many" {
+  description = "People."
+  input "c" { type = enum("name", "salary", "email") }
+  input "n" { type = enum(%s) }
+  sql "people" { query = "SELECT ${ident(input.c)} AS ${ident(input.n)} FROM people LIMIT 10" }
+}
+tool "words" {
+  description = "People."
+  sql "people" { query = "SELECT name, 1 AS offset, email AS contact FROM people LIMIT 10" }
+}
+`, strings.NewReplacer("CREATE TABLE", "CREATE TABLE IF NOT EXISTS", "INSERT", "INSERT OR IGNORE").Replace(maskedTable("people")),
+		strings.Join(labels, ", ")))
+	for _, c := range []struct{ call, want string }{
+		{"few c=name n=label", `[{"label":"(masked)"}]`}, {"few c=email n=label", `[{"label":"(masked)"}]`},
+		{"many c=name n=label0", "label0"}, {"many c=email n=label199", "more forms than can be followed"},
+		{"words", `"contact":"(masked)"`},
+	} {
+		o := f.run(append([]string{"call"}, strings.Fields(c.call)...)...)
+		if text := o.stdout + o.stderr; !strings.Contains(text, c.want) || strings.Contains(text, rawText) {
+			t.Errorf("%s: %+v", c.call, o)
+		}
+	}
+}
+
+// A login that may use a view and not the schema of its tables is served, and so is a partition as its table is.
+func TestMasksFollowViewsOverTablesThatTheLoginMayNotRead(t *testing.T) {
+	t.Parallel()
+	dsn, super := os.Getenv("HATCHEL_TEST_POSTGRES"), os.Getenv("HATCHEL_TEST_POSTGRES_SUPERUSER")
+	if super == "" {
+		t.Skip("HATCHEL_TEST_POSTGRES_SUPERUSER is not set")
+	}
+	f := maskedFolder(t)
+	name := fmt.Sprintf("masked_%d_%d", os.Getpid(), helpdesks.Add(1))
+	admin := f.desk(super)
+	mustExec(t, admin, fmt.Sprintf(`CREATE SCHEMA %[1]s_private; CREATE SCHEMA %[1]s;
+		CREATE TABLE %[1]s_private."Staff" (id int, email text, low text GENERATED ALWAYS AS (lower(email)) STORED);
+		INSERT INTO %[1]s_private."Staff" VALUES (1, '%[2]s@example.com');
+		CREATE VIEW %[1]s_private.inner_view AS SELECT id, email AS contact, low FROM %[1]s_private."Staff";
+		CREATE VIEW %[1]s.staff AS SELECT id, contact AS reach, low AS l FROM %[1]s_private.inner_view;
+		CREATE TABLE %[1]s.orders (id int, email text) PARTITION BY LIST (id);
+		CREATE TABLE %[1]s.orders_1 PARTITION OF %[1]s.orders FOR VALUES IN (1);
+		INSERT INTO %[1]s.orders VALUES (1, '%[2]s@example.com');
+		CREATE ROLE %[1]s LOGIN; GRANT USAGE ON SCHEMA %[1]s TO %[1]s; GRANT SELECT ON ALL TABLES IN SCHEMA %[1]s TO %[1]s`, name, rawText))
+	t.Cleanup(func() {
+		mustExec(t, admin, fmt.Sprintf("DROP SCHEMA %[1]s CASCADE; DROP SCHEMA %[1]s_private CASCADE; DROP ROLE %[1]s", name))
+	})
+	address, err := url.Parse(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	address.User = url.User(name)
+	query := address.Query()
+	query.Set("search_path", name)
+	address.RawQuery = query.Encode()
+	f.env = append(f.env, "PEOPLE="+address.String())
+	serve := func(members string) {
+		f.write("people.hcl", fmt.Sprintf(`
+secret "people" { env = "PEOPLE" }
+connection "postgres" "people" { url = secret.people }
+mask "m" { members = [%s] }
+tool "ids" {
+  description = "Staff."
+  sql "people" { query = "SELECT id FROM staff LIMIT 10" }
+}
+tool "reach" {
+  description = "Staff."
+  sql "people" { query = "SELECT reach, l FROM staff LIMIT 10" }
+}
+tool "orders" {
+  description = "Orders."
+  sql "people" { query = "SELECT id, email FROM orders_1 LIMIT 10" }
+}
+tool "activity" {
+  description = "Sessions."
+  sql "people" { query = "SELECT usename FROM pg_stat_activity LIMIT 1" }
+}
+`, members))
+	}
+	for _, c := range []struct{ members, tool, want string }{
+		{`"email"`, "ids", `[{"id":1}]`}, {`"email"`, "activity", `"usename":`},
+		{`"email"`, "reach", `mask: "staff.reach", "staff.l"`}, {`"email"`, "orders", `"email":"(masked)"`},
+		{`"orders.email"`, "orders", `mask: "orders_1.email"`},
+		{`"orders.email", "orders_1.email"`, "orders", `"email":"(masked)"`},
+		{`"email", "staff.reach", "staff.l"`, "reach", `[{"reach":"(masked)","l":"(masked)"}]`},
+	} {
+		serve(c.members)
+		o := f.run("call", c.tool)
+		if text := o.stdout + o.stderr; !strings.Contains(text, c.want) || strings.Contains(strings.ToLower(text), strings.ToLower(rawText)) {
+			t.Errorf("%s: %s: %+v", c.members, c.tool, o)
+		}
 	}
 }

@@ -17,8 +17,8 @@ import (
 // action runs one sql block.
 type action struct {
 	*block
-	db      database
-	defined sync.Map // whether checkDefinitions has found nothing, by definedFor
+	db       database
+	followed sync.Map // *followed by definedFor
 }
 
 func bind(_ context.Context, b *block, env adapters.Env) (adapters.Action, error) {
@@ -31,15 +31,16 @@ func (a *action) Do(ctx context.Context, call *adapters.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := a.checkDefinitions(ctx, as); err != nil {
+	found, err := a.follow(ctx, as)
+	if err != nil {
 		return nil, a.toFault(ctx, as, err)
 	}
 	var out map[string]any
 	switch {
 	case a.Query != nil:
-		out, err = a.runQuery(ctx, as, call)
+		out, err = a.runQuery(ctx, as, call, found)
 	case a.Exec != nil:
-		out, err = a.runExec(ctx, as, call)
+		out, err = a.runExec(ctx, as, call, found)
 	default:
 		out, err = a.runCallerStatement(ctx, as, call)
 	}
@@ -96,9 +97,11 @@ func (a *action) commitsImplicitly() bool {
 	return false
 }
 
-func (a *action) runQuery(ctx context.Context, as identity, call *adapters.Call) (map[string]any, error) {
+func (a *action) runQuery(
+	ctx context.Context, as identity, call *adapters.Call, found *followed,
+) (map[string]any, error) {
 	s := a.Query.Statements()[0]
-	e := &execution{isQuery: true, last: a.Each == nil, origin: origin{call, a.dialect}}
+	e := &execution{isQuery: true, last: a.Each == nil, origin: origin{call, a.dialect}, followed: found}
 	if a.Each == nil {
 		if err := e.bind(s, call.Frame); err != nil {
 			return nil, err
@@ -150,12 +153,15 @@ func bindAndRun(ctx context.Context, tx transaction, s *sqltext.Program, f *hcl.
 }
 
 // runExec runs the statements of exec and commits them if the expect blocks accept the output.
-func (a *action) runExec(ctx context.Context, as identity, call *adapters.Call) (map[string]any, error) {
+func (a *action) runExec(
+	ctx context.Context, as identity, call *adapters.Call, found *followed,
+) (map[string]any, error) {
 	var out map[string]any
 	err := a.db.write(ctx, as, func(tx transaction) error {
 		executions := make([]execution, len(a.Exec.Statements()))
 		for i := range executions {
-			executions[i] = execution{result: &resultSet{maxRows: a.maxRows()}, origin: origin{call, a.dialect}}
+			executions[i] = execution{result: &resultSet{maxRows: a.maxRows()}, origin: origin{call, a.dialect},
+				followed: found}
 		}
 		err := a.forEachElement(ctx, call.Frame, func(f *hcl.Frame) error {
 			return a.runStatements(ctx, tx, f, executions)
@@ -275,6 +281,7 @@ func (a *action) toFault(ctx context.Context, as identity, err error) error {
 	var worded modelError
 	var fault *adapters.Fault
 	var down *unreachableError
+	var refused *definitionError
 	name := hcl.InstanceName(a.connection, as.instance)
 	switch {
 	case errors.As(err, &fault):
@@ -284,10 +291,10 @@ func (a *action) toFault(ctx context.Context, as identity, err error) error {
 			"is not a mistake in the arguments, and trying again does not help"
 		reason := quoteEngine(authorMessage(err, a.dialect))
 		return &adapters.Fault{Message: fmt.Sprintf(text, name), Hint: reason, Cause: err}
-	case errors.As(err, new(*definitionError)):
+	case errors.As(err, &refused):
 		const text = "the answer would hold what a mask hides; this is a mistake in the tool's definition, not in " +
 			"the arguments"
-		return &adapters.Fault{Message: text, Hint: strings.TrimSuffix(err.Error(), "."), NotSent: true, Cause: err}
+		return &adapters.Fault{Message: text, Hint: strings.TrimSuffix(refused.Error(), "."), NotSent: !refused.hasRun, Cause: err}
 	case errors.Is(err, errStale):
 		return &adapters.Fault{Message: errStale.Error(), Advice: "try again", Cause: err}
 	case errors.As(err, &worded):

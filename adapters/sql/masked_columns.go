@@ -16,8 +16,8 @@ import (
 
 // MaskedColumns implements hcl.ColumnDeriver. A column under another name, and one that is computed from a masked
 // column, are masked as well. Only counts, sums and averages of a masked column are not, and whether it is null. Of the
-// views and computed columns of the database, those that init of the connection creates are followed; checkDefinitions
-// looks at the others. What functions of the database compute is not seen.
+// views and computed columns of the database, those that init of the connection creates are followed here, and the others
+// by followed. What functions of the database compute is not seen.
 func (b *block) MaskedColumns(mask *eval.Mask) ([]string, error) {
 	if b.Statement != nil {
 		return nil, hcl.Blame(&b.Statement, "Mask %q applies to the connection %q, and a caller who writes the "+
@@ -44,13 +44,13 @@ func (b *block) MaskedColumns(mask *eval.Mask) ([]string, error) {
 }
 
 // maxFollowed is how many renderings of a statement are followed at load. A call whose statement is another one is
-// checked by itself; see maskedTexts.
+// checked by itself; see followed.
 const maxFollowed = 256
 
 // newScan returns a scan of a statement that knows what init of the connection creates.
 func (b *block) newScan(text string, mask *eval.Mask) *maskScan {
 	s := newMaskScan(text, b.dialect, mask)
-	s.define(b.definitions, b.dialect)
+	s.define(b.definitions)
 	return s
 }
 

@@ -42,13 +42,13 @@ func TestMaskedColumnsAreFollowedThroughDefinitions(t *testing.T) {
 			"SELECT p.email AS e FROM people p JOIN w ON 1 = 1", ""},
 		{"customers.email", "CREATE VIEW v AS SELECT email FROM people;", "SELECT email FROM v", ""},
 		{"customers.email", "", "SELECT login FROM customers", "login"},
-		{"email", "CREATE VIEW v AS ;", "SELECT id FROM v", "GRANT SHOW VIEW ON v"},
+		{"email", "CREATE VIEW v AS ;", "SELECT id FROM v", "Grant it SHOW VIEW on v"},
 		{"v.contact", "CREATE VIEW v AS SELECT id, name AS contact FROM customers;", "SELECT contact AS c FROM v", "c"},
 	} {
 		mask := &eval.Mask{Name: "m"}
 		mask.SetMembers(strings.Fields(x.members))
 		s := newMaskScan(x.statement, sqltext.SQLite, mask)
-		s.define(splitStatements(base+x.init, sqltext.SQLite), sqltext.SQLite)
+		s.define(splitStatements(base+x.init, sqltext.SQLite))
 		s.run()
 		found := map[string]bool{}
 		for _, name := range s.maskedResult() {

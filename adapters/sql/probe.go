@@ -97,7 +97,7 @@ func (a *action) probeAs(ctx context.Context, as identity) (r probeResult) {
 	if r.refused.Errs != nil {
 		return r
 	}
-	err := a.checkDefinitions(ctx, as)
+	_, err := a.follow(ctx, as)
 	if found, ok := errors.AsType[*definitionError](err); ok {
 		r.refused = found.RefusedError
 	} else if err != nil {

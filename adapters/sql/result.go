@@ -63,6 +63,8 @@ type resultSet struct {
 	truncated bool
 	decoded   atomic.Pointer[[]any]
 	stream    *rowStream // receives the rows, which are not kept; nil if they are
+
+	accept func([]column) error // is asked before the first row; nil if every column is accepted
 }
 
 // output returns the members of output that hold rows.
@@ -238,6 +240,11 @@ func (t *resultSet) setColumns(c *resultColumns) error {
 		return modelError{errDifferentColumns}
 	}
 	t.columns = c
+	if t.accept != nil {
+		if err := t.accept(c.columns); err != nil {
+			return err
+		}
+	}
 	if t.stream != nil {
 		return t.stream.begin(c)
 	}

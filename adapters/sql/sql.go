@@ -89,6 +89,8 @@ type execution struct {
 	program  *sqltext.Program // whose text it is; nil for a text of the caller
 	frame    *hcl.Frame       // that the values are from
 	result   *resultSet       // receives the rows; may hold rows of an earlier execution
+	followed *followed        // what is known of the masks of the result; nil for no mask
+	columns  [][]selected     // of the result, by it
 
 	affected int
 	lastID   any // int or nil
@@ -100,11 +102,25 @@ func (e *execution) bind(s *sqltext.Program, f *hcl.Frame) (err error) {
 		return modelError{err}
 	}
 	e.kind, e.program, e.frame = s.KindOf(e.text), s, f
+	if e.followed == nil {
+		return nil
+	}
+	if e.columns, err = e.followed.check(s, e.text); err != nil {
+		return newDefinitionError(e.text, false, err)
+	}
 	return nil
 }
 
 // run runs the execution in a transaction.
 func (e *execution) run(ctx context.Context, tx transaction) error {
+	if e.followed != nil {
+		e.result.accept = func(returned []column) error {
+			if err := e.followed.accept(e.program, e.columns, returned); err != nil {
+				return newDefinitionError(e.text, true, err)
+			}
+			return nil
+		}
+	}
 	err := e.runTraced(ctx, tx)
 	if refused, ok := errors.AsType[*argumentError](err); ok {
 		return refused.toFault(e.program.Sources(e.frame)[refused.index].Source)

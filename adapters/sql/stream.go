@@ -59,7 +59,7 @@ func (a *action) Stream(ctx context.Context, call *adapters.Call, reader adapter
 	e := &execution{isQuery: true, last: true, origin: origin{call, a.dialect}}
 	as, err := a.traceIdentity(call)
 	if err == nil {
-		err = a.checkDefinitions(ctx, as)
+		e.followed, err = a.follow(ctx, as)
 	}
 	if err == nil {
 		err = e.bind(statement, call.Frame)
