@@ -294,7 +294,8 @@ func (a *action) toFault(ctx context.Context, as identity, err error) error {
 	case errors.As(err, &refused):
 		const text = "the answer would hold what a mask hides; this is a mistake in the tool's definition, not in " +
 			"the arguments"
-		return &adapters.Fault{Message: text, Hint: strings.TrimSuffix(refused.Error(), "."), NotSent: !refused.hasRun, Cause: err}
+		return &adapters.Fault{Message: text, Hint: strings.TrimSuffix(refused.Error(), "."), NotSent: !refused.hasRun,
+			Cause: err}
 	case errors.Is(err, errStale):
 		return &adapters.Fault{Message: errStale.Error(), Advice: "try again", Cause: err}
 	case errors.As(err, &worded):

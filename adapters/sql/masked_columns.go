@@ -16,8 +16,8 @@ import (
 
 // MaskedColumns implements hcl.ColumnDeriver. A column under another name, and one that is computed from a masked
 // column, are masked as well. Only counts, sums and averages of a masked column are not, and whether it is null. Of the
-// views and computed columns of the database, those that init of the connection creates are followed here, and the others
-// by followed. What functions of the database compute is not seen.
+// views and computed columns of the database, those that init of the connection creates are followed here, and the
+// others by followed. What functions of the database compute is not seen.
 func (b *block) MaskedColumns(mask *eval.Mask) ([]string, error) {
 	if b.Statement != nil {
 		return nil, hcl.Blame(&b.Statement, "Mask %q applies to the connection %q, and a caller who writes the "+

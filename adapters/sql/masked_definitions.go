@@ -355,8 +355,8 @@ func (f *followed) accept(s *sqltext.Program, followed [][]selected, returned []
 			continue
 		}
 		if len(columns) != len(returned) {
-			return hcl.Blame(s, "The database returns %d columns, and %d could be followed, so what mask %q masks may be "+
-				"among the others. Write simple names after AS, in quotes.", len(returned), len(columns), mask.Name)
+			return hcl.Blame(s, "The database returns %d columns, and %d could be followed, so what mask %q masks may "+
+				"be among the others. Write simple names after AS, in quotes.", len(returned), len(columns), mask.Name)
 		}
 		for n, c := range columns {
 			if name := returned[n].name; c.masked && !mask.Matches([]string{"rows", name}) {

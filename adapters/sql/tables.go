@@ -196,7 +196,6 @@ func (s *tableScan) sources(i int) {
 	}
 }
 
-// add adds the table at a token, unless it is none.
 // endsSources reports whether a token ends the list of tables after FROM. Conditions of joins are within it.
 func (s *tableScan) endsSources(i int) bool {
 	switch s.word(i) {
@@ -208,6 +207,7 @@ func (s *tableScan) endsSources(i int) bool {
 	return sourceEnds[s.word(i)]
 }
 
+// add adds the table at a token, unless it is none.
 func (s *tableScan) add(verb string, i int) {
 	if i >= len(s.tokens) {
 		return

@@ -254,7 +254,7 @@ func (w *walker) text(text string) (_ any, changed bool, err error) {
 func mayHoldMember(text string) bool { return strings.IndexByte(text, '"') >= 0 }
 
 // namesMember reports whether a text has the name of a masked member as JSON writes it, also within a text of JSON, as
-// in "email": and \"email\":.
+// in "email": and \"email\":, or as hstore of PostgreSQL does, as in "email"=>.
 func (w *walker) namesMember(text string) bool {
 	for {
 		_, rest, found := strings.Cut(text, `"`)
@@ -263,7 +263,8 @@ func (w *walker) namesMember(text string) bool {
 		}
 		name, after, _ := strings.Cut(rest, `"`)
 		name = strings.TrimSuffix(name, `\`)
-		isName := strings.HasPrefix(strings.TrimLeft(after, " \t"), ":")
+		after = strings.TrimLeft(after, " \t")
+		isName := strings.HasPrefix(after, ":") || strings.HasPrefix(after, "=>")
 		if isName && slices.ContainsFunc(w.masks, func(m hcl.AppliedMask) bool { return m.NamesMember(name) }) {
 			return true
 		}
