@@ -247,7 +247,7 @@ func (c *comparisonScan) part(i, end int, first queryClause, isQuery bool) {
 				here.isMasked = here.isMasked || c.reads(i, i+1)
 				listsMasked = listsMasked || current().isList && here.isMasked
 			} else if strings.HasPrefix(c.tokens[i], stringToken) {
-				here.isMasked = here.isMasked || c.reads(i, i+1)
+				here.isMasked = here.isMasked || c.namesPart(0, i)
 			}
 		}
 	}

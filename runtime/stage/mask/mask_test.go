@@ -50,11 +50,13 @@ func compact(t *testing.T, text string) string {
 	if err := d.Decode(&v); err != nil {
 		t.Fatal(err)
 	}
-	out, err := json.Marshal(v)
-	if err != nil {
+	var out strings.Builder
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
 		t.Fatal(err)
 	}
-	return string(out)
+	return strings.TrimSpace(out.String())
 }
 
 func TestMembersAreMasked(t *testing.T) {
