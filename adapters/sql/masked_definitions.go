@@ -252,7 +252,8 @@ type definedFor struct{ instance, role string }
 // statements under the masks. It may be used concurrently.
 type followed struct {
 	action      *action
-	asked       time.Time
+	asked       atomic.Pointer[time.Time]
+	named       []string // the tables that the statements name
 	definitions []string
 	texts       sync.Map // the columns of texts, as a [][]selected, a list for each mask
 	known       atomic.Int32
@@ -278,24 +279,42 @@ func (a *action) follow(ctx context.Context, as identity) (*followed, error) {
 		return nil, nil
 	}
 	key := definedFor{as.instance, as.role}
-	if known, ok := a.followed.Load(key); ok && time.Since(known.(*followed).asked) < maxAge {
-		return known.(*followed), nil
+	now := time.Now()
+	var before *followed
+	if known, ok := a.followed.Load(key); ok {
+		before = known.(*followed)
+		asked := before.asked.Load()
+		if now.Sub(*asked) < maxAge || !before.asked.CompareAndSwap(asked, &now) { // another call asks
+			return before, nil
+		}
 	}
-	f := &followed{action: a, asked: time.Now()}
-	err := f.read(ctx, db, as)
-	if err != nil {
+	f := &followed{action: a}
+	if before != nil {
+		f.named = before.named
+	} else {
+		f.named = a.namedTables()
+	}
+	f.asked.Store(&now)
+	if err := f.read(ctx, db, as); err != nil {
+		a.followed.Delete(key)
 		return nil, err
+	}
+	if before != nil && slices.Equal(before.definitions, f.definitions) {
+		return before, nil
 	}
 	var found definitionError
 	for _, s := range a.statements() {
 		for _, text := range s.Renderings(maxFollowed) {
-			if _, err := f.check(s, text); err != nil {
+			_, err := f.check(s, text)
+			isSame := func(other error) bool { return other.Error() == err.Error() }
+			if err != nil && !slices.ContainsFunc(found.Errs, isSame) {
 				found.Statements = append(found.Statements, text)
 				found.Errs = append(found.Errs, err)
 			}
 		}
 	}
 	if found.Errs != nil {
+		a.followed.Delete(key)
 		return nil, &found
 	}
 	a.followed.Store(key, f)
@@ -368,20 +387,24 @@ func (f *followed) accept(s *sqltext.Program, followed [][]selected, returned []
 	return nil
 }
 
+// namedTables returns the tables that the statements name.
+func (b *block) namedTables() (tables []string) {
+	for _, s := range b.statements() {
+		for _, text := range s.Renderings(maxFollowed) {
+			tables = append(tables, namedTables(text, b.dialect)...)
+		}
+	}
+	return tables
+}
+
 // read asks for the statements that create the tables and views which the statements name, and those that these name.
 func (f *followed) read(ctx context.Context, db database, as identity) error {
 	dialect := f.action.dialect
-	var named []string
-	for _, s := range f.action.statements() {
-		for _, text := range s.Renderings(maxFollowed) {
-			named = append(named, namedTables(text, dialect)...)
-		}
-	}
 	asked := map[string]bool{}
 	return db.read(ctx, as, func(tx transaction) error {
 		f.definitions = nil
 		clear(asked)
-		for next, isNested := named, false; ; isNested = true {
+		for next, isNested := f.named, false; ; isNested = true {
 			var tables []string
 			for _, table := range next {
 				if !asked[table] && nameParts.FindString(table) != "" {
