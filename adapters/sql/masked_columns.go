@@ -112,7 +112,7 @@ func namedTables(text string, dialect sqltext.Dialect) (tables []string) {
 			return ` "` + strings.ReplaceAll(strings.ReplaceAll(content, "''", "'"), `"`, `""`) + `" `
 		}
 	}
-	tokens := sqlToken.FindAllString(withoutText(text, dialect, literal), -1)
+	tokens := tokensOf(withoutText(text, dialect, literal), dialect)
 	s := &tableScan{tokens: tokens, found: map[string][]string{}}
 	for i := range s.tokens {
 		s.at(i)
@@ -338,7 +338,8 @@ func (s *maskScan) query(i, end int) (columns []selected) {
 	return columns
 }
 
-// beginsQuery reports whether a token is a parenthesis around a query.
+// beginsQuery reports whether a token is a parenthesis around a query, and not around an expression or arguments that
+// begin with one.
 func (s *maskScan) beginsQuery(i int) bool {
 	if s.word(i) != "(" {
 		return false
@@ -347,7 +348,11 @@ func (s *maskScan) beginsQuery(i int) bool {
 	case "SELECT", "WITH", "VALUES", "TABLE":
 		return true
 	}
-	return s.beginsQuery(i + 1)
+	if !s.beginsQuery(i + 1) {
+		return false
+	}
+	after := s.closes[i+1] + 1
+	return after >= s.closes[i] || setWords[s.word(after)] || s.word(after) == "ORDER" || s.word(after) == "LIMIT"
 }
 
 // with follows the queries that WITH names, and returns where the query after them begins.

@@ -87,7 +87,7 @@ func tablesOf(text string, dialect sqltext.Dialect) map[string][]string {
 }
 
 func newTableScan(text string, dialect sqltext.Dialect) *tableScan {
-	tokens := sqlToken.FindAllString(withoutText(text, dialect, nil), -1)
+	tokens := tokensOf(withoutText(text, dialect, nil), dialect)
 	s := &tableScan{tokens: tokens, found: map[string][]string{}}
 	s.common()
 	return s
