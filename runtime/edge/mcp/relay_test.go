@@ -394,6 +394,7 @@ func TestReaderWhoReturnsElsewhereIsToldOfEverything(t *testing.T) {
 		before := all[0].get(t.Context(), session, "")
 		all[0].server.ListsChanged(sameChanges(mcp.Changes{Tools: true}))
 		before.expect("notifications/tools/list_changed")
+		synctest.Wait() // the other process knows of the reader
 		before.close()
 		after := all[1].get(t.Context(), session, before.last)
 		for _, want := range []string{"tools/list_changed", "prompts/list_changed", "resources/list_changed", "resources/updated"} {
