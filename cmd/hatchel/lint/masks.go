@@ -61,7 +61,8 @@ func (c *checker) checkOracles(b *hcl.Backend) {
 	}
 }
 
-// checkMembers reports the members of a mask that no output has.
+// checkMembers reports the members of a mask that no output has. Of statements, a member that they do not name may be a
+// column of what their views read, so only one that is nearly a name is reported.
 func (c *checker) checkMembers(m *hcl.Mask, found *maskedOutputs) {
 	for _, member := range m.Members {
 		one := &eval.Mask{}
@@ -73,6 +74,9 @@ func (c *checker) checkMembers(m *hcl.Mask, found *maskedOutputs) {
 		if !matches {
 			last := member[strings.LastIndexByte(member, '.')+1:]
 			near := diag.SuggestOr(last, diag.SortedNames(found.names), "")
+			if found.views && !near.IsFix() {
+				continue
+			}
 			c.report("mask", diag.Warning, m.Range, "Mask matches nothing", fmt.Sprintf(
 				"No output to which mask %q applies has %q.%s", m.Name, member, near))
 		}
@@ -83,6 +87,7 @@ func (c *checker) checkMembers(m *hcl.Mask, found *maskedOutputs) {
 type maskedOutputs struct {
 	names   map[string]bool
 	unknown bool // there may be others
+	views   bool // statements may read views, whose columns are made of others
 }
 
 func (o *maskedOutputs) add(b *hcl.Backend) {
@@ -94,7 +99,7 @@ func (o *maskedOutputs) add(b *hcl.Backend) {
 		for _, name := range names {
 			o.names[name] = true
 		}
-		o.unknown = o.unknown || !all
+		o.unknown, o.views = o.unknown || !all, true
 		return
 	}
 	for _, m := range b.Effects.Output.Unfolded().Members {

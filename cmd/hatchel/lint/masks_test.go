@@ -155,6 +155,9 @@ func TestAMemberThatNoOutputHasIsFound(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
+	if got := maskFindings(t, "mask", src(`"email", "customer_names.contact"`, "SELECT contact FROM customer_names LIMIT 5")); got != nil {
+		t.Errorf("a column that a view may read: %q", got)
+	}
 	if got := maskFindings(t, "mask", src(`"emial"`, "SELECT * FROM customers LIMIT 5")); got != nil {
 		t.Errorf("columns that nobody knows: %q", got)
 	}

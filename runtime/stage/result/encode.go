@@ -91,8 +91,12 @@ func (s *Shaper) checkDetected(r *Result) error {
 // its own.
 func (s *Shaper) addNotes(r *Result, table bool) {
 	if table && r.Page != nil && r.Page.cursor != "" {
-		r.Text = rows.AppendNotice(r.Text, fmt.Appendf(nil, "%d rows. For the next, call %s with the same arguments "+
-			"and cursor = %q", r.Page.Rows, s.tool.Name, r.Page.cursor))
+		noun := "rows"
+		if r.Page.Rows == 1 {
+			noun = "row"
+		}
+		r.Text = rows.AppendNotice(r.Text, fmt.Appendf(nil, "%d %s. For the next, call %s with the same arguments "+
+			"and cursor = %q", r.Page.Rows, noun, s.tool.Name, r.Page.cursor))
 	}
 	if r.Cut == nil {
 		return
