@@ -154,16 +154,45 @@ tool "words" {
   description = "People."
   sql "people" { query = "SELECT name, 1 AS offset, email AS contact FROM people LIMIT 10" }
 }
+tool "list" {
+  description = "Touch people."
+  sql "people" { exec = ["UPDATE people SET name = name", "DELETE FROM people WHERE name = 'x' RETURNING email AS contact"] }
+}
 `, strings.NewReplacer("CREATE TABLE", "CREATE TABLE IF NOT EXISTS", "INSERT", "INSERT OR IGNORE").Replace(maskedTable("people")),
 		strings.Join(labels, ", ")))
 	for _, c := range []struct{ call, want string }{
 		{"few c=name n=label", `[{"label":"(masked)"}]`}, {"few c=email n=label", `[{"label":"(masked)"}]`},
 		{"many c=name n=label0", "label0"}, {"many c=email n=label199", "more forms than can be followed"},
-		{"words", `"contact":"(masked)"`},
+		{"words", `"contact":"(masked)"`}, {"list", `"affected":1`},
 	} {
 		o := f.run(append([]string{"call"}, strings.Fields(c.call)...)...)
 		if text := o.stdout + o.stderr; !strings.Contains(text, c.want) || strings.Contains(text, rawText) {
 			t.Errorf("%s: %+v", c.call, o)
+		}
+	}
+}
+
+// A statement of a list that gets a masked value of an earlier one would return it under another name.
+func TestMaskedResultsAreNotSentByLaterStatements(t *testing.T) {
+	t.Parallel()
+	f := maskedFolder(t)
+	for _, c := range []struct{ value, want string }{
+		{"output.results[0].row.email", `masked by mask "m"`}, {"output.results[0].row.contact", `masked by mask "m"`},
+		{"output.results[0].row.name", "no errors"},
+	} {
+		f.write("people.hcl", fmt.Sprintf(`
+connection "sqlite" "people" { file = "people.db" }
+mask "m" { members = ["email"] }
+tool "t" {
+  description = "People."
+  sql "people" {
+    exec = ["UPDATE people SET name = 'x' RETURNING name, email, lower(email) AS contact",
+      "UPDATE people SET note = ${%s} RETURNING note"]
+  }
+}
+`, c.value))
+		if o := f.run("validate"); !strings.Contains(o.stdout+o.stderr, c.want) {
+			t.Errorf("%s: %+v", c.value, o)
 		}
 	}
 }

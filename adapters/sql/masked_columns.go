@@ -27,6 +27,11 @@ func (b *block) MaskedColumns(mask *eval.Mask) ([]string, error) {
 	}
 	found := map[string]bool{}
 	for _, statement := range b.statements() {
+		if source := b.sendsMasked(statement, mask, found); source != "" {
+			return nil, hcl.Blame(statement, "%s is masked by mask %q, and would be sent to the database, which could "+
+				"return it under another name. Write one statement that reads the value itself, as with INSERT … SELECT.",
+				source, mask.Name)
+		}
 		for _, text := range statement.Renderings(maxFollowed) {
 			s := b.newScan(text, mask)
 			if s.run(); s.problem != "" {
@@ -43,9 +48,26 @@ func (b *block) MaskedColumns(mask *eval.Mask) ([]string, error) {
 	return columns, nil
 }
 
+// sendsMasked returns the source of a parameter that reads a masked column of an earlier result of the list; empty for
+// none. Derived has the columns of the earlier statements that hold masked values.
+func (b *block) sendsMasked(statement *sqltext.Program, mask *eval.Mask, derived map[string]bool) string {
+	for _, sample := range statement.Samples() {
+		for _, p := range sample.Sources {
+			if !strings.Contains(p.Source, "output.results") {
+				continue
+			}
+			words := nameParts.FindAllString(p.Source, -1)
+			if slices.ContainsFunc(words, func(word string) bool { return derived[word] || mask.NamesMember(word) }) {
+				return p.Source
+			}
+		}
+	}
+	return ""
+}
+
 // maxFollowed is how many renderings of a statement are followed at load. A call whose statement is another one is
 // checked by itself; see followed.
-const maxFollowed = 256
+const maxFollowed = 128
 
 // newScan returns a scan of a statement that knows what init of the connection creates.
 func (b *block) newScan(text string, mask *eval.Mask) *maskScan {
@@ -56,15 +78,17 @@ func (b *block) newScan(text string, mask *eval.Mask) *maskScan {
 
 // maskScan follows the columns that a mask names through one statement, to the columns of its result.
 type maskScan struct {
-	tokens  []string
-	closes  []int      // for each token that is a parenthesis or a bracket, the one that closes it
-	tables  [][]string // that the statement names
-	whole   []string   // the names by which it names them, of which each is a row
-	dialect sqltext.Dialect
-	hasRows bool // a name of a table stands for its row
-	isMySQL bool // the columns of VALUES have no names
-	mask    *eval.Mask
-	columns []selected // of the result
+	tokens    []string
+	closes    []int      // for each token that is a parenthesis or a bracket, the one that closes it
+	tables    [][]string // that the statement names
+	whole     []string   // the names by which it names them, of which each is a row
+	dialect   sqltext.Dialect
+	hasRows   bool     // a name of a table stands for its row
+	records   []string // names of queries and joins, whose rows are texts in a result
+	documents bool     // the column value is that of json_each, of which parts can be read by their names
+	isMySQL   bool     // the columns of VALUES have no names
+	mask      *eval.Mask
+	columns   []selected // of the result
 
 	computed []string        // columns of views and tables, with their names, that hold masked values; see define
 	derived  map[string]bool // names of columns that hold masked values
@@ -80,6 +104,7 @@ func newMaskScan(text string, dialect sqltext.Dialect, mask *eval.Mask) *maskSca
 		return " " + stringToken + strings.ReplaceAll(content, `"`, `""`) + `" `
 	})
 	named = textAfterDot.ReplaceAllString(named, `."`)
+	named = textBeforeDot.ReplaceAllString(named, `"$1".`)
 	s := &maskScan{tokens: tokensOf(named, dialect), mask: mask, derived: map[string]bool{}, dialect: dialect,
 		hasRows: dialect == sqltext.PostgreSQL, isMySQL: dialect == sqltext.MySQL}
 	s.closes = make([]int, len(s.tokens))
@@ -100,8 +125,12 @@ func newMaskScan(text string, dialect sqltext.Dialect, mask *eval.Mask) *maskSca
 	return s
 }
 
-// textAfterDot finds a text in quotes that is the name of a column in SQLite, as in people.'email'.
-var textAfterDot = lazyregexp.New(`\.\s*"\x00`)
+var (
+	// textAfterDot finds a text in quotes that is the name of a column in SQLite, as in people.'email'.
+	textAfterDot = lazyregexp.New(`\.\s*"\x00`)
+	// textBeforeDot finds one that is the name of a table.
+	textBeforeDot = lazyregexp.New(`"\x00([^"]*)"\s*\.`)
+)
 
 // namedTables returns the tables of a statement, as tablesOf does, and the names that WITH gives to others: a query in
 // WITH may read the table of its own name. SQLite accepts a text as the name of a table.
@@ -554,7 +583,7 @@ func (s *maskScan) column(i, end int) (c selected) {
 		return selected{star: true}
 	case alone && isName(last):
 		c.name = s.nameOf(last)
-		c.masked = s.isDerived(c.name) || s.isWholeRow(last) && s.hidesRow()
+		c.masked = s.isDerived(c.name) || s.isWholeRow(last) && s.hidesRow(last)
 		return c
 	case s.word(end-2) == "AS":
 		c.name, end = s.nameOf(last), end-2
@@ -565,7 +594,7 @@ func (s *maskScan) column(i, end int) (c selected) {
 	if end-i == 1 && isName(s.tokens[i]) {
 		switch {
 		case s.isWholeRow(s.tokens[i]) && !s.isMasked(lastName(s.tokens[i])):
-			c.masked = s.hidesRow()
+			c.masked = s.hidesRow(s.tokens[i])
 		case strings.EqualFold(lastName(s.tokens[i]), c.name):
 			c.masked = s.isDerived(c.name) || s.isWholeRow(s.tokens[i])
 		}
@@ -573,9 +602,13 @@ func (s *maskScan) column(i, end int) (c selected) {
 	return c
 }
 
-// hidesRow reports whether the row of a table, which is an object in the result, may hold masked values under names
-// that the mask does not match there.
-func (s *maskScan) hidesRow() bool { return len(s.derived)+len(s.mask.ColumnsOf(s.tables)) > 0 }
+// hidesRow reports whether the row of a table may hold masked values under names that the mask does not match in the
+// result. The row of a table is an object there, and that of a query or a join is a text.
+func (s *maskScan) hidesRow(table string) bool {
+	isSame := func(name string) bool { return strings.EqualFold(name, lastName(table)) }
+	return slices.ContainsFunc(s.records, isSame) || s.word(0) == "WITH" || slices.Contains(s.tokens, "WITH") || slices.Contains(s.tokens, "with") ||
+		len(s.derived)+len(s.mask.ColumnsOf(s.tables)) > 0
+}
 
 // isAlias reports whether the token after an operand is its name.
 func (s *maskScan) isAlias(i int) bool {
@@ -609,15 +642,17 @@ func (s *maskScan) from(i, end int) int {
 			isCondition = false
 		case word != "(":
 			if !isCondition && isName(s.tokens[i]) && !operatorWords[word] && !s.namesFunction(i) {
-				s.addWhole(s.tokens[i])
+				if s.addWhole(s.tokens[i]); s.word(i-1) == ")" || s.word(i-1) == "AS" && s.word(i-2) == ")" {
+					s.records = append(s.records, lastName(s.tokens[i]))
+				}
 			}
 		case isCondition || hintWords[s.word(i-1)]:
 			i = s.closes[i]
-		case s.beginsQuery(i):
-			i = s.table(i)
-		case isName(s.tokens[i-1]) && !fromWords[s.word(i-1)]:
+		case isName(s.tokens[i-1]) && !fromWords[s.word(i-1)] && s.word(i-1) != "STRAIGHT_JOIN":
 			s.call(i)
 			i = s.closes[i]
+		case s.beginsQuery(i):
+			i = s.table(i)
 		default: // joined tables
 			s.from(i+1, s.closes[i])
 			i = s.closes[i]
@@ -634,7 +669,11 @@ func (s *maskScan) call(open int) {
 		before--
 	}
 	isAlias := before >= 0 && isName(s.tokens[before]) && !fromWords[s.word(before)]
+	isJoin := before >= 0 && s.tokens[before] == ")" && !s.namesFunction(open-1)
 	switch {
+	case isJoin && s.problem == "":
+		s.problem = fmt.Sprintf("%s gives other names to the columns of a join, so what mask %q masks cannot be "+
+			"followed. Use the names of the columns.", name, s.mask.Name)
 	case s.problem != "" || s.tokens[max(before, 0)] == ")" || s.word(before) == "ORDINALITY":
 	case isAlias:
 		s.problem = fmt.Sprintf("%s gives other names to the columns of %s, so what mask %q masks cannot be followed. "+
@@ -675,7 +714,10 @@ func (s *maskScan) nameValues(i int) {
 		}
 		return
 	}
-	s.derived["value"], s.derived["atom"] = true, true
+	s.derived["value"], s.derived["atom"], s.documents = true, true, true
+	if s.hasRows && i < len(s.tokens) && isName(s.tokens[i]) && !fromEnds[s.word(i)] && s.word(i) != "JOIN" {
+		s.derived[lastName(s.tokens[i])] = true // its row
+	}
 }
 
 // addWhole notes the name of a table in FROM, or its alias.
@@ -696,6 +738,7 @@ func (s *maskScan) table(open int) int {
 	if i < len(s.tokens) && isName(s.tokens[i]) && !fromEnds[s.word(i)] && !operatorWords[s.word(i)] &&
 		s.word(i) != "JOIN" && s.word(i) != "ON" {
 		of = s.tokens[i]
+		s.records = append(s.records, lastName(of))
 		if s.addWhole(of); s.word(i+1) == "(" {
 			names = s.nameList(i + 1)
 			s.rename(columns, names, of)

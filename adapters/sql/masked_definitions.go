@@ -163,7 +163,7 @@ func (s *maskScan) maskedResult() (names []string) {
 		switch {
 		case c.star:
 			names = slices.Concat(names, slices.Collect(maps.Keys(s.derived)), s.mask.ColumnsOf(s.tables))
-		case c.masked || s.isMasked(c.name):
+		case c.masked:
 			names = append(names, c.name)
 		}
 	}
@@ -347,9 +347,6 @@ func (f *followed) scan(text string, mask eval.Applied) (s *maskScan, detail str
 	s.define(f.definitions)
 	if s.run(); s.problem != "" {
 		return s, s.problem
-	}
-	for i, c := range s.columns {
-		s.columns[i].masked = !c.star && (c.masked || s.isMasked(c.name))
 	}
 	for _, name := range s.maskedResult() {
 		if mask.Matches([]string{"rows", name}) {

@@ -38,7 +38,7 @@ func (s *maskScan) tells(i, end int, isColumn bool) bool {
 			if s.choosesPart(start, i) {
 				return true
 			}
-		case s.returnsValues(i):
+		case s.returnsValues(i), s.computesPart(i):
 			return true
 		case strings.HasPrefix(token, `"`):
 			if s.namesPart(start, i) {
@@ -106,6 +106,29 @@ func (s *maskScan) returnsValues(i int) bool {
 	return false
 }
 
+// computesPart reports whether a token begins what chooses a part of a document and is no constant, as in
+// data->>lower(key), data->>'e' || 'mail' and data[$1], or is a column in the form of a function, as in email(people).
+func (s *maskScan) computesPart(i int) bool {
+	isCall := isName(s.tokens[i]) && s.word(i+1) == "("
+	isText := strings.HasPrefix(s.tokens[i], stringToken)
+	switch {
+	case isCall && s.hasRows && s.isMasked(lastName(s.tokens[i])):
+		return true
+	case s.follows(i):
+		return isCall || isText && s.word(i+1) == "|" || s.word(i) == "(" && s.closes[i] > i+2
+	}
+	return s.word(i) == "[" && i > 0 && s.word(i-1) != "ARRAY" && s.isParameter(i+1) && s.mask.NamesAnywhere()
+}
+
+// readsByName reports whether a token is the value of json_each, of which a part is read by its name.
+func (s *maskScan) readsByName(i int) bool {
+	if !s.documents || !strings.EqualFold(lastName(s.tokens[i]), "value") {
+		return false
+	}
+	isArgument := s.word(i-1) == "(" && pathWords[s.word(i-2)] && s.word(i+1) == ","
+	return isArgument || s.word(i+1) == "-" && s.word(i+2) == ">"
+}
+
 // tellsName reports whether a token of the expression in [start, end) is a name whose value tells of masked values.
 func (s *maskScan) tellsName(start, i, end int, isColumn bool) bool {
 	token := s.tokens[i]
@@ -119,7 +142,7 @@ func (s *maskScan) tellsName(start, i, end int, isColumn bool) bool {
 	case s.word(i+1) == "IS" && (s.word(i+2) == "NULL" || s.word(i+2) == "NOT" && s.word(i+3) == "NULL"):
 		return false
 	}
-	return s.isMasked(lastName(token))
+	return s.isMasked(lastName(token)) && !s.readsByName(i)
 }
 
 // staysJSON reports whether the column in [start, end) is JSON in which the masked members of a row have their names.

@@ -203,6 +203,9 @@ func (t *resultSet) WithCells(all []bool, change func(column int, cell any) (any
 }
 
 func (t *resultSet) withCells(from, to int, all []bool, change func(int, any) (any, error)) (*resultSet, error) {
+	if t.columns == nil {
+		return t, nil // the statement has no rows
+	}
 	n := len(t.columns.columns)
 	other := &resultSet{columns: t.columns, cells: slices.Clone(t.cells[from*n : to*n]), rows: to - from,
 		maxRows: t.maxRows, size: t.size, truncated: t.truncated}

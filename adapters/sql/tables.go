@@ -146,9 +146,9 @@ func (s *tableScan) at(i int) {
 		s.joined(i + 1)
 	case word == "TABLE" && (i == 0 || s.word(i-1) == "(" || setWords[s.word(i-1)]):
 		s.add("SELECT", i+1)
-	case word == "FROM" && s.word(i-1) != "DELETE" && s.word(i-1) != "DISTINCT":
+	case word == "FROM" && s.word(i-1) != "DELETE" && s.word(i-1) != "DISTINCT" && !s.isArgument(i):
 		s.sources(i + 1)
-	case word == "USING" && s.word(i+1) != "(":
+	case word == "USING" && s.word(i+1) != "(" && !s.isArgument(i):
 		s.sources(i + 1)
 	}
 }
@@ -194,6 +194,23 @@ func (s *tableScan) sources(i int) {
 			return
 		}
 	}
+}
+
+// isArgument reports whether a token is among the arguments of a function, as in EXTRACT(YEAR FROM born).
+func (s *tableScan) isArgument(i int) bool {
+	depth := 0
+	for i--; i >= 0; i-- {
+		switch s.word(i) {
+		case ")":
+			depth++
+		case "(":
+			if depth--; depth < 0 {
+				next := s.word(i + 1)
+				return next != "(" && !sourceQueries[next] && !tableVerbs[next]
+			}
+		}
+	}
+	return false
 }
 
 // endsSources reports whether a token ends the list of tables after FROM. Conditions of joins are within it.
