@@ -29,8 +29,8 @@ func (b *block) MaskedColumns(mask *eval.Mask) ([]string, error) {
 	for _, statement := range b.statements() {
 		if source := b.sendsMasked(statement, mask, found); source != "" {
 			return nil, hcl.Blame(statement, "%s is masked by mask %q, and would be sent to the database, which could "+
-				"return it under another name. Write one statement that reads the value itself, as with INSERT … SELECT.",
-				source, mask.Name)
+				"return it under another name. Write one statement that reads the value itself, as INSERT … SELECT "+
+				"does.", source, mask.Name)
 		}
 		for _, text := range statement.Renderings(maxFollowed) {
 			s := b.newScan(text, mask)
@@ -606,7 +606,8 @@ func (s *maskScan) column(i, end int) (c selected) {
 // result. The row of a table is an object there, and that of a query or a join is a text.
 func (s *maskScan) hidesRow(table string) bool {
 	isSame := func(name string) bool { return strings.EqualFold(name, lastName(table)) }
-	return slices.ContainsFunc(s.records, isSame) || s.word(0) == "WITH" || slices.Contains(s.tokens, "WITH") || slices.Contains(s.tokens, "with") ||
+	isWith := func(token string) bool { return strings.EqualFold(token, "WITH") }
+	return slices.ContainsFunc(s.records, isSame) || slices.ContainsFunc(s.tokens, isWith) ||
 		len(s.derived)+len(s.mask.ColumnsOf(s.tables)) > 0
 }
 
