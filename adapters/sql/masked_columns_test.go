@@ -201,6 +201,10 @@ func TestMaskedColumnsAreFollowedThroughStatements(t *testing.T) {
 		{"customers.email", postgres, "SELECT c AS x FROM customers c", "email x"},
 		{"email", any, "UPDATE people SET name = 'Ada' WHERE email IN (SELECT lower(email) FROM people) RETURNING id", ""},
 		{"email", postgres, "DELETE FROM people WHERE id = ANY (SELECT length(email) FROM people) RETURNING id", ""},
+		{"email", any, "INSERT INTO poi (title) SELECT name FROM people WHERE id = 1 UNION SELECT email FROM people RETURNING title",
+			"title"},
+		{"email", any, "INSERT INTO poi (id, title) SELECT id, name FROM people WHERE (id = 1) ON CONFLICT (id) DO UPDATE " +
+			"SET title = lower(email) RETURNING title", "title"},
 		{"email", any, "EXPLAIN SELECT lower(email) FROM people", ""},
 		{"email", sqlite, "SELECT 'people'.email AS x FROM people", "x"},
 		{"people.email", sqlite, "SELECT lower('p'.email) AS x FROM people AS 'p'", "email x"},

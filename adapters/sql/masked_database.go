@@ -293,6 +293,7 @@ func readDefinitions(
 		}
 		seen[i] = true
 		switch column, text := row[2], row[3]; row[1] {
+		case ofTable:
 		case ofStatement:
 			definitions = append(definitions, text)
 		case ofView:

@@ -24,6 +24,7 @@ const secretValue = "q7w8e9"
 const secretTables = `
 CREATE TABLE people (id TEXT, email TEXT, name TEXT, "offset" TEXT, low TEXT GENERATED ALWAYS AS (lower(email)) STORED);
 CREATE TABLE orders (id TEXT, person TEXT, "order" TEXT, note TEXT);
+CREATE TABLE sink (a TEXT, b TEXT);
 CREATE VIEW contacts AS SELECT id, email AS contact, name FROM people;
 CREATE VIEW "all orders" (a, b, c) AS SELECT o.id, o.note, c.contact FROM orders o JOIN contacts c ON c.id = o.person;
 INSERT INTO people (id, email, name, "offset") VALUES ('1', 'q7w8e9', 'Ada', '5'), ('2', 'Q7W8E9', 'Bo', '6');
@@ -317,8 +318,12 @@ func checkRandomStatements(
 	for _, seed := range seeds {
 		w := &sqlWriter{Rand: rand.New(rand.NewPCG(seed, 1)), dialect: dialect}
 		text, _ := w.query(3, 1+w.IntN(3), false)
-		if w.IntN(8) == 0 {
+		switch w.IntN(8) {
+		case 0:
 			text = "SELECT * FROM (" + text + ") AS q"
+		case 1:
+			text, _ = w.query(2, 2, false)
+			text = "INSERT INTO sink (a, b) " + text + w.pick(" RETURNING a, b", " RETURNING b AS x, a AS y", " RETURNING *")
 		}
 		if dialect == sqltext.MySQL {
 			text = strings.ReplaceAll(text, `"`, "`")

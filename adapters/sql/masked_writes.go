@@ -14,6 +14,16 @@ func (s *maskScan) returns(i, end int) bool {
 	return false
 }
 
+// condition returns where the condition of a statement that writes ends. It returns nothing.
+func (s *maskScan) condition(i, end int) int {
+	for ; i < end && s.word(i) != "RETURNING" && s.word(i) != "ON" && !setWords[s.word(i)]; i++ {
+		if isOpening(s.word(i)) {
+			i = s.closes[i]
+		}
+	}
+	return i
+}
+
 // write notes the columns that get masked values by a statement that also returns them. Names are those of the columns
 // that are written; nil for all columns of the table.
 func (s *maskScan) write(columns []selected, names []string) {
